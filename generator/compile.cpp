@@ -5,7 +5,7 @@
 // in parallel, but the result does not depend on their order: each job has its own result object,
 // and the compiler reads the results after all jobs.
 //
-// Tested by tests/compile/compile_test.cpp.
+// Tested by tests/end_to_end/compile/compile_test.cpp.
 
 #include "compile.h"
 #include "jobs/preferences.h"
@@ -39,7 +39,7 @@ void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVari
                   CompileResult &result) {
   llvm::json::Array index;
   for (KernelJob &job : jobs) {
-    if (job.is_left_out)
+    if (job.is_skipped())
       continue;
     for (KeptFile &file : job.kept) {
       index.push_back(
@@ -89,7 +89,7 @@ void check_limits(const CompileOptions &options, CompileResult &result) {
 // exchange code through files.
 std::optional<KernelCache> open_cache(const CompileOptions &options,
                                       const std::optional<Toolchain> &tools,
-                                      DiagnosticList &findings) {
+                                      DiagnosticList &diagnostics) {
   if (options.cache.directory.empty() || options.stage != Stage::library ||
       !options.print_after.empty() || options.verify_each || !options.keep.empty() ||
       options.shards || !options.code_files.empty() || options.details)
@@ -100,7 +100,7 @@ std::optional<KernelCache> open_cache(const CompileOptions &options,
   if (options.cache.is_asked_for)
     if (Diagnostic found = diagnostic(Message::cache_left_out, cache.error().args);
         options.messages.wants(found))
-      findings.add(std::move(found));
+      diagnostics.add(std::move(found));
   return std::nullopt;
 }
 
@@ -135,9 +135,8 @@ std::vector<MergedMessages::Variant> names_of(const std::vector<TranslatedVarian
   for (const TranslatedVariant &variant : variants) {
     names.push_back({variant.choice->text, {}});
     for (size_t a = 0; a < variant.source->axes.size(); a++) {
-      const Axis &axis = variant.source->axes[a];
-      names.back().values.push_back(
-          {axis.name, axis.values[size_t(variant.choice->values[a])].name});
+      const std::vector<Axis> &axes = variant.source->axes;
+      names.back().values.push_back({axes[a].name, variant.choice->values.value(axes, a).name});
     }
   }
   return names;
@@ -145,11 +144,11 @@ std::vector<MergedMessages::Variant> names_of(const std::vector<TranslatedVarian
 
 // Adds the merged messages to the result and counts the warnings.
 void tell(const MergedMessages &messages, const CompileOptions &options, CompileResult &result) {
-  size_t before = result.findings.size();
+  size_t before = result.diagnostics.size();
   messages.tell(result);
-  for (size_t i = before; i < result.findings.size(); i++) {
-    result.warnings += result.findings[i].severity == Severity::warning;
-    result.promoted_warnings += options.messages.is_error(result.findings[i]);
+  for (size_t i = before; i < result.diagnostics.size(); i++) {
+    result.warnings += result.diagnostics[i].severity == Severity::warning;
+    result.promoted_warnings += options.messages.is_error(result.diagnostics[i]);
   }
 }
 
@@ -160,7 +159,7 @@ MergedMessages front_end_messages(const CompileOptions &options,
   for (size_t i = 0; i < variants.size(); i++) {
     const std::string &source = variants[i].source->path;
     messages.add_variant(source, i);
-    for (const Diagnostic &found : variants[i].front_end.findings)
+    for (const Diagnostic &found : variants[i].front_end.diagnostics)
       messages.add(found, source, i);
     if (variants[i].front_end.errors)
       code = ExitCode::source_error;
@@ -268,7 +267,7 @@ struct Compilation {
   // Which variants there are. From here on: every variant is known.
   bool plan_variants() {
     plan = tritonc::plan(options.rules());
-    for (Diagnostic &found : plan.findings)
+    for (Diagnostic &found : plan.diagnostics)
       result.add(std::move(found));
     result.code = plan.code;
     plan.dependencies.insert(plan.dependencies.end(), options.tuning.begin(), options.tuning.end());
@@ -294,7 +293,7 @@ struct Compilation {
     find_unused_axes(variants, warnings);
     if (std::optional<Error> error = add_specialized_kernels(options, variants, warnings))
       return stop_with(*error);
-    for (Diagnostic &found : warnings.findings)
+    for (Diagnostic &found : warnings.diagnostics)
       if (options.messages.wants(found)) {
         result.warnings++;
         result.promoted_warnings += options.messages.is_error(found);

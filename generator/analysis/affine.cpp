@@ -1,6 +1,6 @@
 // Computes the affine forms of index and pointer tiles. See affine.h.
 //
-// Tested by tests/analysis/affine_test.cpp.
+// Tested by tests/unit/analysis/affine_test.cpp.
 
 #include "analysis/affine.h"
 

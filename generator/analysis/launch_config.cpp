@@ -1,6 +1,6 @@
 // Reads the launch configuration from a function's host operations. See launch_config.h.
 //
-// Tested by tests/analysis/launch_config_test.cpp.
+// Tested by tests/unit/analysis/launch_config_test.cpp.
 
 #include "analysis/launch_config.h"
 
@@ -64,7 +64,7 @@ std::optional<Expr> host_expression(const Value *scalar) {
   case Opcode::num_programs_:
     return Expr{Expr::Kind::programs, op.get(attr::axis_), {}};
   case Opcode::num_sms_:
-    return Expr{Expr::Kind::multiprocessors, 0, {}};
+    return Expr{Expr::Kind::num_sms, 0, {}};
   case Opcode::host_value_:
     return host_expression(op.operand(0));
   case Opcode::cast_:

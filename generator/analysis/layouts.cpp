@@ -1,6 +1,6 @@
 // Computes the layouts that operations require. See layouts.h.
 //
-// Tested by tests/analysis/layouts_test.cpp and fragments_test.cpp.
+// Tested by tests/unit/analysis/layouts_test.cpp and fragments_test.cpp.
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
@@ -463,7 +463,7 @@ LinearLayout operand_layout(const Op &dot, int operand) {
   return dot_instruction(dot).tensor_core ? mma_operand(dot, operand) : fma_operand(dot, operand);
 }
 
-LinearLayout sum_layout(const Shape &shape, const Op &op) {
+LinearLayout accumulator_layout(const Shape &shape, const Op &op) {
   return op.has(attr::warpgroups_) ? matmul_layout(shape, matmul_division(op))
                                    : mma_accumulator(shape, op);
 }

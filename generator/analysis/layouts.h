@@ -97,7 +97,7 @@ ir::LinearLayout operand_layout(const ir::Op &dot, int operand);
 
 /// The accumulator layout for this shape, from the attributes of `op` that divide it among warps:
 /// of a dot on tensor cores, or of a wgmma.
-ir::LinearLayout sum_layout(const ir::Shape &shape, const ir::Op &op);
+ir::LinearLayout accumulator_layout(const ir::Shape &shape, const ir::Op &op);
 
 /// Copies these attributes from `matmul` to `op`.
 void share_like(ir::Op &op, const ir::Op &matmul);

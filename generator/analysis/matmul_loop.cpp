@@ -1,6 +1,6 @@
 // Finds the mainloop of a matmul. See matmul_loop.h.
 //
-// Tested by tests/analysis/matmul_loop_test.cpp.
+// Tested by tests/unit/analysis/matmul_loop_test.cpp.
 
 #include "analysis/matmul_loop.h"
 
@@ -17,7 +17,7 @@ using namespace ir;
 
 namespace {
 
-std::optional<LoadedOperand> loaded_factor(Function &fn, const Op &loop, Value *operand) {
+std::optional<LoadedOperand> loaded_operand(Function &fn, const Op &loop, Value *operand) {
   LoadedOperand result;
   result.perm.resize(size_t(operand->type.rank()));
   std::iota(result.perm.begin(), result.perm.end(), 0);
@@ -58,17 +58,17 @@ MatmulLoopResult find_matmul_loop(Function &fn) {
     return {std::nullopt, NoMatmulLoop::not_in_a_loop};
 
   MatmulLoop matmul{loop, dot, 0, {}};
-  const Value *sum = dot->operand(2);
-  bool is_carried = sum->block == dot->parent && sum->index > 0;
+  const Value *accumulator = dot->operand(2);
+  bool is_carried = accumulator->block == dot->parent && accumulator->index > 0;
   if (is_carried) {
-    matmul.carried = size_t(sum->index - 1);
+    matmul.carried = size_t(accumulator->index - 1);
     is_carried = dot->parent->terminator()->operand(matmul.carried) == dot->result() &&
-                 count_uses(*fn.body, sum) == 1 && count_uses(*fn.body, dot->result()) == 1;
+                 count_uses(*fn.body, accumulator) == 1 && count_uses(*fn.body, dot->result()) == 1;
   }
   if (!is_carried)
-    return {std::nullopt, NoMatmulLoop::sum_not_carried};
+    return {std::nullopt, NoMatmulLoop::accumulator_not_carried};
   for (int i : {0, 1}) {
-    std::optional<LoadedOperand> operand = loaded_factor(fn, *loop, dot->operand(size_t(i)));
+    std::optional<LoadedOperand> operand = loaded_operand(fn, *loop, dot->operand(size_t(i)));
     if (!operand)
       return {std::nullopt, NoMatmulLoop::not_loaded};
     matmul.operands[i] = *operand;
@@ -78,22 +78,22 @@ MatmulLoopResult find_matmul_loop(Function &fn) {
 
 namespace {
 
-std::optional<bool> is_from_transposed(const Value *tile, const Value *sum,
+std::optional<bool> is_from_transposed(const Value *tile, const Value *accumulator,
                                        std::set<const Value *> &seen) {
   const Op *op = tile->op;
-  if (sum ? tile == sum : op && op->is(Opcode::wgmma_wait_))
+  if (accumulator ? tile == accumulator : op && op->is(Opcode::wgmma_wait_))
     return false;
   if (!op || !seen.insert(tile).second)
     return std::nullopt;
   if (op->is(Opcode::trans_)) {
-    std::optional<bool> before = is_from_transposed(op->operand(0), sum, seen);
+    std::optional<bool> before = is_from_transposed(op->operand(0), accumulator, seen);
     return before ? std::optional(*before != (op->get(attr::perm_)[0] == 1)) : std::nullopt;
   }
   if (info(op->code).effect != Effect::pure)
     return std::nullopt;
   for (const Value *operand : op->operands)
     if (operand->type.shape == tile->type.shape)
-      if (std::optional<bool> found = is_from_transposed(operand, sum, seen))
+      if (std::optional<bool> found = is_from_transposed(operand, accumulator, seen))
         return found;
   return std::nullopt;
 }
@@ -125,14 +125,15 @@ bool moves_along_k(const MatmulLoop &matmul, int number) {
 
 } // namespace
 
-std::optional<bool> is_from_transposed_sum(const Value *tile, const Value *sum) {
+std::optional<bool> is_from_transposed_accumulator(const Value *tile, const Value *accumulator) {
   std::set<const Value *> seen;
-  return is_from_transposed(tile, sum, seen);
+  return is_from_transposed(tile, accumulator, seen);
 }
 
-std::optional<int> axis_of_columns(const Value *result, const Shape &shape, const Value *sum) {
+std::optional<int> axis_of_columns(const Value *result, const Shape &shape,
+                                   const Value *accumulator) {
   Shape own = result->type.shape;
-  bool is_transposed = is_from_transposed_sum(result, sum).value_or(own != shape);
+  bool is_transposed = is_from_transposed_accumulator(result, accumulator).value_or(own != shape);
   if (is_transposed)
     std::reverse(own.begin(), own.end());
   if (own != shape)

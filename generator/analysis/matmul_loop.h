@@ -23,9 +23,9 @@ struct MatmulLoop {
 enum class NoMatmulLoop {
   no_dot,
   several_dots,
-  not_in_a_loop,   // not in a for_loop, whose iteration count is known before it starts
-  sum_not_carried, // the loop does not carry the accumulator, or has other uses of it
-  not_loaded,      // an operand is computed from loaded tiles, or has other uses
+  not_in_a_loop,           // not in a for_loop, whose iteration count is known before it starts
+  accumulator_not_carried, // the loop does not carry the accumulator, or has other uses of it
+  not_loaded,              // an operand is computed from loaded tiles, or has other uses
 };
 
 struct MatmulLoopResult {
@@ -36,15 +36,16 @@ struct MatmulLoopResult {
 MatmulLoopResult find_matmul_loop(ir::Function &fn);
 
 /// Returns whether `tile`, computed element by element from the accumulator of a matmul, is
-/// computed from the accumulator's transpose. nullopt: it does not depend on an accumulator. `sum`
+/// computed from the accumulator's transpose. nullopt: it does not depend on an accumulator. `accumulator`
 /// is the result of the loop; null: any result of a wgmma_wait.
-std::optional<bool> is_from_transposed_sum(const ir::Value *tile, const ir::Value *sum = nullptr);
+std::optional<bool> is_from_transposed_accumulator(const ir::Value *tile,
+                                                   const ir::Value *accumulator = nullptr);
 
 /// The axis of `result` along which the accumulator's columns are. `shape` is the shape of the
 /// accumulator. A `result` that does not depend on the accumulator may have either order, so only
 /// its shape counts. nullopt: the shapes differ.
 std::optional<int> axis_of_columns(const ir::Value *result, const ir::Shape &shape,
-                                   const ir::Value *sum = nullptr);
+                                   const ir::Value *accumulator = nullptr);
 
 /// Returns whether the K tile of the matmul may differ from the source's: the operands advance
 /// along K by one K tile in each iteration, and the loop does nothing else.

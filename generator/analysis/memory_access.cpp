@@ -1,6 +1,6 @@
 // Computes how wide a memory access may be, from its address. See memory_access.h.
 //
-// Tested by tests/analysis/memory_access_test.cpp.
+// Tested by tests/unit/analysis/memory_access_test.cpp.
 
 #include "analysis/memory_access.h"
 #include "analysis/affine.h"

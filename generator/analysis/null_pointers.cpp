@@ -20,7 +20,7 @@
 // Limits: a pointer that the kernel stores must not be null, because others may load through it.
 // The analysis ignores loop conditions, and all comparisons except of a parameter with null.
 //
-// Tested by tests/analysis/null_pointers_test.cpp.
+// Tested by tests/unit/analysis/null_pointers_test.cpp.
 
 #include "analysis/null_pointers.h"
 

@@ -10,7 +10,7 @@
 // branches and loops until nothing changes. A loaded value depends on no parameter. An offset does
 // not change the parameter of a pointer: `x + (q - p)` is a pointer of `x`.
 //
-// Tested by tests/analysis/parameter_accesses_test.cpp.
+// Tested by tests/unit/analysis/parameter_accesses_test.cpp.
 
 #include "analysis/parameter_accesses.h"
 

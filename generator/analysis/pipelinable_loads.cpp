@@ -1,7 +1,7 @@
 // Finds loads that a loop may execute in an earlier iteration. See pipelinable_loads.h.
 //
-// Tested by tests/passes/pipeline_loops_test.cpp and
-// tests/passes/prefetch_through_registers_test.cpp.
+// Tested by tests/unit/passes/pipeline_loops_test.cpp and
+// tests/unit/passes/prefetch_through_registers_test.cpp.
 
 #include "analysis/pipelinable_loads.h"
 

@@ -10,7 +10,7 @@
 // and values that are cheap to recompute (ranges, constants, pointers). So the result is a lower
 // bound, and addresses come on top.
 //
-// Tested by tests/analysis/register_pressure_test.cpp.
+// Tested by tests/unit/analysis/register_pressure_test.cpp.
 
 #include "analysis/register_pressure.h"
 

@@ -1,6 +1,6 @@
 // Computes the addresses, widths and bank conflicts of shared memory accesses. See shared_access.h.
 //
-// Tested by tests/analysis/shared_access_test.cpp.
+// Tested by tests/unit/analysis/shared_access_test.cpp.
 
 #include "analysis/shared_access.h"
 
@@ -29,20 +29,11 @@ const Type &buffer_of(const Op &access) {
   return access.operand(access.is(Opcode::shared_load_) ? 0 : 1)->type;
 }
 
-// The xor of the images of the set bits of `number`.
-uint32_t sum_of(const std::vector<uint32_t> &images, uint32_t number) {
-  uint32_t sum = 0;
-  for (size_t bit = 0; bit < images.size(); bit++)
-    if (number >> bit & 1)
-      sum ^= images[bit];
-  return sum;
-}
-
 } // namespace
 
 SharedImages shared_images(const Type &buffer, const LinearLayout &layout,
                            const std::vector<int64_t> &perm, const std::vector<int64_t> &origin) {
-  const Shape &slot = buffer.layout->shape;
+  const Shape &shape = buffer.layout->shape;
   const std::vector<uint32_t> bases = buffer.layout->offset_bases();
   const auto bytes = uint32_t(bytes_of(buffer.elem));
   // Axis d of the tile is axis perm[d] of the stage.
@@ -50,7 +41,7 @@ SharedImages shared_images(const Type &buffer, const LinearLayout &layout,
     std::vector<int64_t> moved(coordinates.size());
     for (size_t d = 0; d < coordinates.size(); d++)
       moved[perm.empty() ? d : size_t(perm[d])] = coordinates[d];
-    return sum_of(bases, flatten(slot, moved)) * bytes;
+    return xor_of_set_bits(bases, flatten(shape, moved)) * bytes;
   };
   auto images_of = [&](const std::vector<FlatIndex> &bits) {
     std::vector<uint32_t> images;
@@ -161,7 +152,7 @@ SharedAccess shared_access(const Op &access, bool has_matrix_instruction) {
   }
   std::vector<uint32_t> addresses;
   for (uint32_t lane = 0; lane < uint32_t(result.lanes); lane++)
-    addresses.push_back(images.origin ^ sum_of(lanes, lane));
+    addresses.push_back(images.origin ^ xor_of_set_bits(lanes, lane));
   result.conflicts = bank_conflicts(addresses, result.bytes);
   return result;
 }

@@ -1,6 +1,6 @@
 // Describes a memory access as a box of a tensor, for TMA. See tensor_access.h.
 //
-// Tested by tests/analysis/tensor_access_test.cpp.
+// Tested by tests/unit/analysis/tensor_access_test.cpp.
 
 #include "analysis/tensor_access.h"
 #include "analysis/launch_config.h"

@@ -6,7 +6,7 @@
 //       yield %next                         or %next
 //     }
 //
-// Tested by tests/analysis/parameter_accesses_test.cpp and null_pointers_test.cpp.
+// Tested by tests/unit/analysis/parameter_accesses_test.cpp and null_pointers_test.cpp.
 
 #include "analysis/value_flow.h"
 

@@ -30,7 +30,7 @@
 // function arguments, block indices and arithmetic on them. For other operands the threads of a
 // warp could diverge; and threads usually compute many independent divisions, which overlap.
 //
-// Tested by tests/backend/bypass_divisions_test.cpp.
+// Tested by tests/unit/backend/bypass_divisions_test.cpp.
 
 #include "backend/bypass_divisions.h"
 

@@ -24,7 +24,7 @@
 //
 // Ensures: if all threads of a warp made the same calls in the same order, they still do.
 // Limits: no instruction moves to another basic block.
-// Tested by tests/backend/cluster_target_ops_test.cpp.
+// Tested by tests/unit/backend/cluster_target_ops_test.cpp.
 
 #include "backend/cluster_target_ops.h"
 

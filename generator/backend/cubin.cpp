@@ -13,7 +13,7 @@
 // The flags of the ELF header have the number of the GPU, but do not distinguish sm_90 from sm_90a.
 // ptxas writes a note with its command line, which has the full name.
 //
-// Tested by tests/backend/cubin_test.cpp.
+// Tested by tests/unit/backend/cubin_test.cpp.
 
 #include "backend/cubin.h"
 

@@ -21,7 +21,7 @@
 // The default compression mode is `balance`. `size` takes three times as long, a tenth of the time
 // of ptxas, for objects that are 3 percent smaller.
 //
-// Tested by tests/backend/fatbinary_test.cpp.
+// Tested by tests/unit/backend/fatbinary_test.cpp.
 
 #include "backend/fatbinary.h"
 

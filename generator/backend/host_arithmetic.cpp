@@ -23,7 +23,7 @@
 // - Atomics on bfloat and half become compare-and-exchange loops.
 //
 // Limits: the pass does not expand arithmetic on vectors of bfloat or half.
-// Tested by tests/backend/host_arithmetic_test.cpp.
+// Tested by tests/unit/backend/host_arithmetic_test.cpp.
 
 #include "backend/host_arithmetic.h"
 

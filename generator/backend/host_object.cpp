@@ -7,7 +7,7 @@
 //   GPU code, and lower_to_host mainly adds calls.
 // - LLVM fuses multiplications and additions as on the GPU (ptx.cpp).
 //
-// Tested by tests/backend/host_object_test.cpp.
+// Tested by tests/unit/backend/host_object_test.cpp.
 
 #include "backend/host_object.h"
 

@@ -26,7 +26,7 @@
 // Ensures: no REPORT operation remains, and no unused string literal of one.
 // Limits: lines of different threads come in any order. The driver keeps the last megabyte of lines
 // until the program waits for the GPU. "program" is the block, as in the emulator.
-// Tested by tests/backend/lower_device_printf_assert_test.cpp.
+// Tested by tests/unit/backend/lower_device_printf_assert_test.cpp.
 
 #include "backend/lower_device_printf_assert.h"
 

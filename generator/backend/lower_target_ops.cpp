@@ -34,7 +34,7 @@
 // - For the same reason the pass uses known vector elements directly, without an extractelement.
 // - The pass has no code for a specific operation: target_ops.def has all differences.
 //
-// Tested by tests/backend/lower_target_ops_test.cpp.
+// Tested by tests/unit/backend/lower_target_ops_test.cpp.
 
 #include "backend/lower_target_ops.h"
 

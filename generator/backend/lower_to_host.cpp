@@ -35,7 +35,7 @@
 // kernel.
 // Limits: the pass drops pointer assumptions (noalias, readonly), so that no access moves before
 // its hook.
-// Tested by tests/backend/lower_to_host_test.cpp.
+// Tested by tests/unit/backend/lower_to_host_test.cpp.
 
 #include "backend/lower_to_host.h"
 

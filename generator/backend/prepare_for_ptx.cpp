@@ -19,7 +19,7 @@
 // - If both operands are negated, the pass compares 64-bit integers, which have no VIMNMX3.
 //
 // Needs: a module after the optimizer, because the optimizer may swap operands again.
-// Tested by tests/backend/prepare_for_ptx_test.cpp.
+// Tested by tests/unit/backend/prepare_for_ptx_test.cpp.
 
 #include "backend/prepare_for_ptx.h"
 

@@ -19,7 +19,7 @@
 // - Before lower_target_ops the module has no inline assembly and no NVPTX intrinsics, so that the
 //   emulator can run it. `optimize` checks this.
 //
-// Tested by tests/backend/ptx_test.cpp.
+// Tested by tests/unit/backend/ptx_test.cpp.
 
 #include "backend/ptx.h"
 

@@ -16,7 +16,7 @@
 // A parameter begins at the next multiple of its alignment. An array gives its alignment with
 // `.align`; any other parameter has the alignment of its type.
 //
-// Tested by tests/backend/ptx_contents_test.cpp.
+// Tested by tests/unit/backend/ptx_contents_test.cpp.
 
 #include "backend/ptx_contents.h"
 

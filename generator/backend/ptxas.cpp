@@ -4,7 +4,7 @@
 // would read past the end of the cubin, in the user's program. So `check_cubin` checks the ELF
 // header, that every section lies inside the file, and that the kernel has code.
 //
-// Tested by tests/backend/ptxas_test.cpp.
+// Tested by tests/unit/backend/ptxas_test.cpp.
 
 #include "backend/ptxas.h"
 

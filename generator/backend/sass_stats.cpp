@@ -10,7 +10,7 @@
 // sm_75, sm_80, sm_90a and sm_100. Only reports and test gates ("no LDL") use these counts;
 // compiled code does not depend on them.
 //
-// Tested by tests/backend/sass_stats_test.cpp.
+// Tested by tests/unit/backend/sass_stats_test.cpp.
 
 #include "backend/sass_stats.h"
 

@@ -13,7 +13,7 @@
 // they are one vector value. Code generation and lower_target_ops need the single elements.
 //
 // Limits: only vectors of 32-bit elements. Vectors of smaller elements fit in one register.
-// Tested by tests/backend/scalarize_vectors_test.cpp.
+// Tested by tests/unit/backend/scalarize_vectors_test.cpp.
 
 #include "backend/scalarize_vectors.h"
 

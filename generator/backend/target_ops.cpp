@@ -1,6 +1,6 @@
 // Makes the rows of target_ops.def available as data, and declares and calls the operations in a
 // module.
-// Tested by tests/backend/target_ops_test.cpp.
+// Tested by tests/unit/backend/target_ops_test.cpp.
 
 #include "backend/target_ops.h"
 

@@ -3,7 +3,7 @@
 // Do not trust exit code 0: the tool may have written half a file (ptxas 13.0 exits 0 on a full
 // disk). The caller must check the file itself.
 //
-// Tested by tests/backend/toolchain_test.cpp.
+// Tested by tests/unit/backend/toolchain_test.cpp.
 
 #include "backend/toolchain.h"
 

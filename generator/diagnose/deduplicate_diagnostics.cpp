@@ -1,6 +1,6 @@
 // Implements the merge of the messages of all variants. See deduplicate_diagnostics.h.
 //
-// Tested by tests/compile/deduplicate_diagnostics_test.cpp.
+// Tested by tests/unit/diagnose/deduplicate_diagnostics_test.cpp.
 
 #include "diagnose/deduplicate_diagnostics.h"
 
@@ -33,7 +33,7 @@ bool varies(Message id) {
 }
 
 // Messages that matter only if all variants have them: a mask may be always true in some variants.
-bool is_of_all(const Diagnostic &finding) { return finding.name == "mask-always-true"; }
+bool is_of_all(const Diagnostic &message) { return message.name == "mask-always-true"; }
 
 } // namespace
 
@@ -48,23 +48,23 @@ MergedMessages::Entry &MergedMessages::entry(const std::string &key) {
   return entries_[at->second];
 }
 
-void MergedMessages::add(const Diagnostic &finding, const std::string &owner, size_t variant) {
-  std::string key = owner + "\n" + finding.name + "\n";
-  if (finding.at.line > 0)
-    key += finding.at.file + ":" + std::to_string(finding.at.line) + ":" +
-           std::to_string(finding.at.column);
+void MergedMessages::add(const Diagnostic &message, const std::string &owner, size_t variant) {
+  std::string key = owner + "\n" + message.name + "\n";
+  if (message.at.line > 0)
+    key += message.at.file + ":" + std::to_string(message.at.line) + ":" +
+           std::to_string(message.at.column);
   else
-    key += finding.text;
+    key += message.text;
   if (variant != last_variant_)
     seen_.clear();
   last_variant_ = variant;
   Entry &one = entry(key + "\n" + std::to_string(seen_[key]++));
   if (one.variants.empty()) {
-    one.finding = finding;
+    one.message = message;
     one.owner = owner;
     one.first = variants_[variant].text;
   }
-  one.varies |= finding.drawn != one.finding.drawn;
+  one.varies |= message.drawn != one.message.drawn;
   one.variants[""].insert(variant);
 }
 
@@ -122,7 +122,7 @@ std::string MergedMessages::common_values(const std::set<size_t> &all,
 }
 
 // Adds the note that says how many variants have the message.
-void MergedMessages::add_share(Diagnostic &finding, const Entry &entry,
+void MergedMessages::add_share(Diagnostic &message, const Entry &entry,
                                const std::set<size_t> &variants) const {
   const std::set<size_t> &all = owned_.at(entry.owner);
   if (variants.size() >= all.size())
@@ -131,12 +131,12 @@ void MergedMessages::add_share(Diagnostic &finding, const Entry &entry,
   std::string common = common_values(all, variants, is_exact);
   if (!is_exact)
     common += (common.empty() ? "first " : "; first ") + entry.first;
-  add_note(finding,
+  add_note(message,
            tritonc::diagnostic(Message::in_variants, {std::to_string(variants.size()),
                                                       std::to_string(all.size()), common}));
 }
 
-// The findings of an entry: one for each group of GPUs with the same set of variants.
+// The diagnostics of an entry: one for each group of GPUs with the same set of variants.
 std::vector<Diagnostic> MergedMessages::findings_of(const Entry &entry) const {
   std::vector<std::pair<std::vector<std::string>, std::set<size_t>>> groups;
   for (const auto &[gpu, variants] : entry.variants) {
@@ -145,9 +145,9 @@ std::vector<Diagnostic> MergedMessages::findings_of(const Entry &entry) const {
       same = groups.insert(same, {{}, variants});
     same->first.push_back(gpu);
   }
-  std::vector<Diagnostic> findings;
+  std::vector<Diagnostic> diagnostics;
   for (const auto &[gpus, variants] : groups) {
-    Diagnostic one = entry.finding;
+    Diagnostic one = entry.message;
     if (is_of_all(one) && variants.size() < owned_.at(entry.owner).size())
       continue;
     if (one.drawn.empty()) {
@@ -156,10 +156,10 @@ std::vector<Diagnostic> MergedMessages::findings_of(const Entry &entry) const {
     }
     add_share(one, entry, variants);
     if (entry.varies)
-      add_note(one, diagnostic(Message::numbers_of, {entry.first}));
-    findings.push_back(std::move(one));
+      add_note(one, diagnostic(Message::values_of, {entry.first}));
+    diagnostics.push_back(std::move(one));
   }
-  return findings;
+  return diagnostics;
 }
 
 void MergedMessages::tell(DiagnosticList &to) const {
@@ -169,8 +169,8 @@ void MergedMessages::tell(DiagnosticList &to) const {
       bool is_error = one.severity == Severity::error;
       if (is_error && options_.max_errors > 0 && errors == options_.max_errors) {
         Diagnostic note = diagnostic(Message::too_many_errors, {std::to_string(errors)});
-        to.diagnostics += note.drawn;
-        add_note(to.findings.back(), std::move(note));
+        to.diagnostics_text += note.drawn;
+        add_note(to.diagnostics.back(), std::move(note));
         return;
       }
       errors += is_error;

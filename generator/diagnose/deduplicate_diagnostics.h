@@ -38,7 +38,7 @@ public:
 
   /// Adds a message about a variant of `owner`. Requires that all messages of one variant are added
   /// consecutively.
-  void add(const Diagnostic &finding, const std::string &owner, size_t variant);
+  void add(const Diagnostic &message, const std::string &owner, size_t variant);
 
   /// Adds a remark about a kernel for a GPU; the GPU's name is an argument of the remark. `name` is
   /// the name of the variant plus details that make it unique.
@@ -51,8 +51,8 @@ public:
 
 private:
   struct Entry {
-    Diagnostic finding;
-    Remark remark; // used if `finding` is empty: a message about GPUs
+    Diagnostic message;
+    Remark remark; // used if `message` is empty: a message about GPUs
     std::string owner, first;
     size_t first_variant = 0;
     bool varies = false;                              // whether the text differs between variants
@@ -61,7 +61,7 @@ private:
 
   Entry &entry(const std::string &key);
   std::vector<Diagnostic> findings_of(const Entry &entry) const;
-  void add_share(Diagnostic &finding, const Entry &entry, const std::set<size_t> &variants) const;
+  void add_share(Diagnostic &message, const Entry &entry, const std::set<size_t> &variants) const;
   std::string common_values(const std::set<size_t> &all, const std::set<size_t> &these,
                             bool &is_exact) const;
 

@@ -1,6 +1,6 @@
-// Writes findings as JSON or SARIF. See diagnostics_format.h.
+// Writes diagnostics as JSON or SARIF. See diagnostics_format.h.
 //
-// Tested by tests/compile/diagnostics_format_test.cpp.
+// Tested by tests/unit/diagnose/diagnostics_format_test.cpp.
 
 #include "diagnose/diagnostics_format.h"
 
@@ -37,41 +37,41 @@ json::Object span_json(const Span &span) {
                       {"end_column", span.end_column}};
 }
 
-json::Array fix_json(const Diagnostic &finding) {
+json::Array fix_json(const Diagnostic &message) {
   json::Array edits;
-  for (const Replacement &edit : finding.fix)
+  for (const Replacement &edit : message.fix)
     edits.push_back(json::Object{{"at", span_json(edit.at)}, {"text", utf8(edit.text)}});
   return edits;
 }
 
-json::Object diagnostic_json(const Diagnostic &finding) {
-  json::Object object{{"severity", std::string(name_of(finding.severity))},
-                      {"id", finding.name},
-                      {"message", utf8(finding.text)}};
-  if (finding.severity == Severity::warning)
-    object["option"] = "-W" + finding.name;
-  if (finding.at.line > 0)
-    object["at"] = span_json(finding.at);
-  if (finding.severity != Severity::note)
-    object["text"] = utf8(finding.drawn);
+json::Object diagnostic_json(const Diagnostic &message) {
+  json::Object object{{"severity", std::string(name_of(message.severity))},
+                      {"id", message.name},
+                      {"message", utf8(message.text)}};
+  if (message.severity == Severity::warning)
+    object["option"] = "-W" + message.name;
+  if (message.at.line > 0)
+    object["at"] = span_json(message.at);
+  if (message.severity != Severity::note)
+    object["text"] = utf8(message.drawn);
   json::Array marks, notes;
-  for (const Span &mark : finding.marks)
+  for (const Span &mark : message.marks)
     marks.push_back(span_json(mark));
-  for (const Diagnostic &note : finding.notes)
+  for (const Diagnostic &note : message.notes)
     notes.push_back(diagnostic_json(note));
   if (!marks.empty())
     object["marks"] = std::move(marks);
-  if (!finding.fix.empty())
-    object["fix"] = fix_json(finding);
+  if (!message.fix.empty())
+    object["fix"] = fix_json(message);
   if (!notes.empty())
     object["notes"] = std::move(notes);
   return object;
 }
 
-json::Object json_log(const std::vector<Diagnostic> &findings, ExitCode code) {
+json::Object json_log(const std::vector<Diagnostic> &diagnostics, ExitCode code) {
   json::Array array;
-  for (const Diagnostic &finding : findings)
-    array.push_back(diagnostic_json(finding));
+  for (const Diagnostic &message : diagnostics)
+    array.push_back(diagnostic_json(message));
   return json::Object{{"version", 1},
                       {"tool", tool_name},
                       {"exit_code", int(code)},
@@ -122,19 +122,19 @@ json::Object region(const Span &span) {
                       {"endColumn", span.end_column}};
 }
 
-json::Object location(const Diagnostic &finding, bool with_message) {
+json::Object location(const Diagnostic &message, bool with_message) {
   json::Object made;
-  if (finding.at.line > 0 && is_file(finding.at.file))
+  if (message.at.line > 0 && is_file(message.at.file))
     made["physicalLocation"] =
-        json::Object{{"artifactLocation", artifact(finding.at)}, {"region", region(finding.at)}};
+        json::Object{{"artifactLocation", artifact(message.at)}, {"region", region(message.at)}};
   if (with_message)
-    made["message"] = message_object(finding.text);
+    made["message"] = message_object(message.text);
   return made;
 }
 
 // Adds the notes and their notes. SARIF requires that related locations are unique.
-void add_notes(const Diagnostic &finding, json::Array &locations) {
-  for (const Diagnostic &note : finding.notes) {
+void add_notes(const Diagnostic &message, json::Array &locations) {
+  for (const Diagnostic &note : message.notes) {
     json::Value related = location(note, /*with_message=*/true);
     if (!llvm::is_contained(locations, related))
       locations.push_back(std::move(related));
@@ -143,46 +143,46 @@ void add_notes(const Diagnostic &finding, json::Array &locations) {
 }
 
 // Adds the fix of the message and the fixes of its notes; each is one alternative.
-void add_fixes(const Diagnostic &finding, json::Array &fixes) {
+void add_fixes(const Diagnostic &message, json::Array &fixes) {
   json::Array replacements;
-  for (const Replacement &edit : finding.fix)
+  for (const Replacement &edit : message.fix)
     replacements.push_back(
         json::Object{{"deletedRegion", region(edit.at)},
                      {"insertedContent", json::Object{{"text", utf8(edit.text)}}}});
   if (!replacements.empty()) // all edits of a message are in one file
     fixes.push_back(
-        json::Object{{"description", message_object(finding.text)},
+        json::Object{{"description", message_object(message.text)},
                      {"artifactChanges",
-                      json::Array{json::Object{{"artifactLocation", artifact(finding.fix[0].at)},
+                      json::Array{json::Object{{"artifactLocation", artifact(message.fix[0].at)},
                                                {"replacements", std::move(replacements)}}}}});
-  for (const Diagnostic &note : finding.notes)
+  for (const Diagnostic &note : message.notes)
     add_fixes(note, fixes);
 }
 
-json::Object sarif_log(const std::vector<Diagnostic> &findings, ExitCode code) {
+json::Object sarif_log(const std::vector<Diagnostic> &diagnostics, ExitCode code) {
   std::vector<std::string> rules;
   json::Array results, descriptions;
-  for (const Diagnostic &finding : findings) {
-    std::string level(name_of(finding.severity));
-    auto rule = llvm::find(rules, finding.name);
+  for (const Diagnostic &message : diagnostics) {
+    std::string level(name_of(message.severity));
+    auto rule = llvm::find(rules, message.name);
     size_t index = size_t(rule - rules.begin());
     if (rule == rules.end()) {
-      rules.push_back(finding.name);
+      rules.push_back(message.name);
       descriptions.push_back(json::Object{
-          {"id", finding.name}, {"defaultConfiguration", json::Object{{"level", level}}}});
+          {"id", message.name}, {"defaultConfiguration", json::Object{{"level", level}}}});
     }
-    json::Object result{{"ruleId", finding.name},
+    json::Object result{{"ruleId", message.name},
                         {"ruleIndex", int64_t(index)},
                         {"level", level},
-                        {"message", message_object(finding.text)}};
-    if (json::Object at = location(finding, /*with_message=*/false); !at.empty())
+                        {"message", message_object(message.text)}};
+    if (json::Object at = location(message, /*with_message=*/false); !at.empty())
       result["locations"] = json::Array{std::move(at)};
     json::Array related;
-    add_notes(finding, related);
+    add_notes(message, related);
     if (!related.empty())
       result["relatedLocations"] = std::move(related);
     json::Array fixes;
-    add_fixes(finding, fixes);
+    add_fixes(message, fixes);
     if (!fixes.empty())
       result["fixes"] = std::move(fixes);
     results.push_back(std::move(result));
@@ -201,15 +201,15 @@ json::Object sarif_log(const std::vector<Diagnostic> &findings, ExitCode code) {
 
 } // namespace
 
-std::string formatted(const std::vector<Diagnostic> &findings, DiagnosticsFormat format,
+std::string formatted(const std::vector<Diagnostic> &diagnostics, DiagnosticsFormat format,
                       ExitCode code) {
   if (format == DiagnosticsFormat::json)
-    return document(json_log(findings, code));
+    return document(json_log(diagnostics, code));
   if (format == DiagnosticsFormat::sarif)
-    return document(sarif_log(findings, code));
+    return document(sarif_log(diagnostics, code));
   std::string text;
-  for (const Diagnostic &finding : findings)
-    text += finding.drawn;
+  for (const Diagnostic &message : diagnostics)
+    text += message.drawn;
   return text;
 }
 

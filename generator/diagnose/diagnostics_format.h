@@ -30,7 +30,7 @@ namespace tritonc {
 enum class DiagnosticsFormat { text, json, sarif };
 
 /// The whole document, including the final newline.
-std::string formatted(const std::vector<Diagnostic> &findings, DiagnosticsFormat format,
+std::string formatted(const std::vector<Diagnostic> &diagnostics, DiagnosticsFormat format,
                       ExitCode code);
 
 } // namespace tritonc

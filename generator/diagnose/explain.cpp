@@ -1,6 +1,6 @@
 // Explains the chosen and the missed schedules of a kernel. See explain.h.
 //
-// Tested by tests/compile/explain_test.cpp.
+// Tested by tests/unit/tool/explain_test.cpp.
 
 #include "diagnose/explain.h"
 
@@ -21,11 +21,11 @@ Message message_of(NoTensor why) {
   case NoTensor::no_contiguous:
     return Message::explain_no_contiguous;
   case NoTensor::strange_stride:
-    return Message::explain_strange_stride;
+    return Message::explain_unsupported_stride;
   case NoTensor::strange_offset:
-    return Message::explain_strange_offset;
+    return Message::explain_unsupported_offset;
   case NoTensor::strange_mask:
-    return Message::explain_strange_mask;
+    return Message::explain_unsupported_mask;
   }
   return Message::explain_not_affine;
 }
@@ -122,15 +122,15 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
         say(Message::explain_nor_by_threads, {});
     }
   // Which schedule runs if a launch cannot make a tensor map: cp.async, producer warps or baseline.
-  Message unpromised = !gpu.has_wgmma ? Message::explain_unpromised_async
-                       : by_threads   ? Message::explain_unpromised_threads
-                                      : Message::explain_unpromised;
+  Message undeclared = !gpu.has_wgmma ? Message::explain_undeclared_async
+                       : by_threads   ? Message::explain_undeclared_threads
+                                      : Message::explain_undeclared;
   Message no_map = !gpu.has_wgmma ? Message::explain_no_map_async
                    : by_threads   ? Message::explain_no_map
                                   : Message::explain_baseline;
   if (by_maps)
-    for (const auto &[parameter, multiple] : unpromised_multiples(fn))
-      say(unpromised, {parameter, std::to_string(multiple)});
+    for (const auto &[parameter, multiple] : undeclared_multiples(fn))
+      say(undeclared, {parameter, std::to_string(multiple)});
   if (by_maps)
     say(no_map, {});
   return text;

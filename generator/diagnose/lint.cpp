@@ -3,7 +3,7 @@
 // A false warning is worse than a missing warning. So a check warns only if the formula of an
 // address or a loop proves the fact.
 //
-// Tested by tests/diagnostics/lint*.tc; tests/compile/lint_test.cpp requires that kernels/ has no
+// Tested by tests/diagnostics/lint*.tc; tests/unit/diagnose/lint_test.cpp requires that kernels/ has no
 // lint warnings.
 
 #include "diagnose/lint.h"
@@ -23,7 +23,8 @@ namespace {
 
 constexpr int sector_bytes = 32; // size of the smallest memory transaction
 
-tritonc::Location place_of(const Op &op, const Function &kernel, const Diagnostics &diagnostics) {
+tritonc::Location place_of(const Op &op, const Function &kernel,
+                           const DiagnosticEngine &diagnostics) {
   return diagnostics.at({op.location.line, op.location.column}, kernel.file);
 }
 
@@ -37,7 +38,7 @@ const Value *mask_of(const Op &access) {
 
 // Adds a note at a parameter that suggests a `__multipleof` assumption.
 void note_promise(Message id, const Parameter &parameter, int64_t multiple, const Function &kernel,
-                  Diagnostics &diagnostics) {
+                  DiagnosticEngine &diagnostics) {
   LineColumn place = {parameter.location.line, parameter.location.column};
   tritonc::Location at = diagnostics.at(place, kernel.file);
   std::string number = std::to_string(multiple);
@@ -78,7 +79,7 @@ bool is_far(const Poly &stride, Elem elem, const Function &kernel) {
                   : divisor_of(stride, kernel) > 1;
 }
 
-void lint_strides(const Function &kernel, Diagnostics &diagnostics) {
+void lint_strides(const Function &kernel, DiagnosticEngine &diagnostics) {
   constexpr int64_t lanes = 32;
   for_each_op(*kernel.body, [&](const Op &op) {
     if (!is_access(op) || !op.operand(0)->type.is_view())
@@ -105,7 +106,7 @@ void lint_strides(const Function &kernel, Diagnostics &diagnostics) {
     tritonc::Location at = place_of(op, kernel, diagnostics);
     diagnostics.report(Message::uncoalesced, at,
                        {access_name(op), text_of(type.shape), std::to_string(*nearest), *stride});
-    diagnostics.report(Message::turn_it, at);
+    diagnostics.report(Message::transpose_it, at);
   });
 }
 
@@ -131,7 +132,7 @@ std::vector<Parameter *> parameters_in(const Affine &form, Function &kernel) {
 // Checks only accesses without a mask: such a kernel has full tiles, and usually also full rows. A
 // kernel with masks supports all sizes, so an assumption would not hold. This function changes
 // `kernel` temporarily and restores it.
-void lint_multiples(Function &kernel, Diagnostics &diagnostics) {
+void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
   constexpr int widest_bytes = 16;
   std::set<const Parameter *> said;
   std::vector<const Op *> accesses;
@@ -158,10 +159,10 @@ void lint_multiples(Function &kernel, Diagnostics &diagnostics) {
     bool helps = vector_elements(view, nullptr, kernel) >= wanted;
     std::vector<const Parameter *> needed;
     for (auto &[parameter, multiple] : before) {
-      int promised = std::exchange(parameter->multiple_of, multiple);
+      int declared = std::exchange(parameter->multiple_of, multiple);
       if (helps && vector_elements(view, nullptr, kernel) < wanted) {
         needed.push_back(parameter);
-        parameter->multiple_of = promised;
+        parameter->multiple_of = declared;
       }
     }
     for (auto &[parameter, multiple] : before)
@@ -179,7 +180,7 @@ void lint_multiples(Function &kernel, Diagnostics &diagnostics) {
                        {access_name(*op), std::to_string(width), std::to_string(wanted), names,
                         needed.size() == 1 ? "is" : "are"});
     for (const Parameter *parameter : needed)
-      note_promise(Message::promise_multiple, *parameter, wanted, kernel, diagnostics);
+      note_promise(Message::declare_multiple, *parameter, wanted, kernel, diagnostics);
   }
 }
 
@@ -230,7 +231,7 @@ void add_comparisons(const Value *mask, std::set<const Op *> &found) {
     add_comparisons(op->operand(i), found);
 }
 
-void lint_masks(const Function &kernel, Diagnostics &diagnostics) {
+void lint_masks(const Function &kernel, DiagnosticEngine &diagnostics) {
   std::set<const Op *> said;
   for_each_op(*kernel.body, [&](const Op &op) {
     std::set<const Op *> comparisons;
@@ -299,7 +300,7 @@ bool adds_to(const Value *carried, const Value *value, bool has_added = false) {
   }
 }
 
-void lint_sums(const Function &kernel, Diagnostics &diagnostics) {
+void lint_sums(const Function &kernel, DiagnosticEngine &diagnostics) {
   for_each_op(*kernel.body, [&](const Op &loop) {
     if (!loop.is(Opcode::for_loop_) && !loop.is(Opcode::while_loop_))
       return;
@@ -314,8 +315,8 @@ void lint_sums(const Function &kernel, Diagnostics &diagnostics) {
       if (!type || !carried->type.is_number() || carried->name.empty() || !adds_to(carried, next))
         continue;
       tritonc::Location at = place_of(*next->op, kernel, diagnostics);
-      diagnostics.report(Message::narrow_sum, at, {carried->name, type->name, type->bits});
-      diagnostics.report(Message::sum_in_float, at);
+      diagnostics.report(Message::narrow_accumulator, at, {carried->name, type->name, type->bits});
+      diagnostics.report(Message::accumulate_in_float, at);
     }
   });
 }
@@ -384,7 +385,7 @@ bool is_guarded(const Value *mask, int rank, int axis) {
                                 [&](const Bound &bound) { return bound.axis == axis; });
 }
 
-void lint_ends(const Function &kernel, Diagnostics &diagnostics) {
+void lint_ends(const Function &kernel, DiagnosticEngine &diagnostics) {
   for_each_op(*kernel.body, [&](const Op &loop) {
     std::optional<CountedSteps> steps = loop.is(Opcode::for_loop_) ? steps_of(loop) : std::nullopt;
     if (!steps || divisor_of(steps->count, kernel) % steps->step == 0)
@@ -420,7 +421,7 @@ void lint_ends(const Function &kernel, Diagnostics &diagnostics) {
 
 } // namespace
 
-void lint(const Function &kernel, Diagnostics &diagnostics) {
+void lint(const Function &kernel, DiagnosticEngine &diagnostics) {
   Function canonical = canonical_form(kernel);
   lint_ends(canonical, diagnostics);
   lint_strides(canonical, diagnostics);

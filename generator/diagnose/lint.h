@@ -7,6 +7,6 @@
 namespace tritonc {
 
 /// Reports all lint warnings of a translated kernel.
-void lint(const ir::Function &kernel, Diagnostics &diagnostics);
+void lint(const ir::Function &kernel, DiagnosticEngine &diagnostics);
 
 } // namespace tritonc

@@ -1,6 +1,6 @@
 // Renders remarks about kernels. See remark.h.
 //
-// Tested by tests/compile/warnings_test.cpp.
+// Tested by tests/end_to_end/compile/warnings_test.cpp.
 
 #include "diagnose/remark.h"
 
@@ -9,7 +9,7 @@
 namespace tritonc {
 namespace {
 
-void report(const Remark &remark, const ir::Function &kernel, Diagnostics &diagnostics) {
+void report(const Remark &remark, const ir::Function &kernel, DiagnosticEngine &diagnostics) {
   Location at;
   if (remark.origin != Remark::nowhere) {
     ir::Location place = ir::location_of_origin(kernel, remark.origin);
@@ -23,12 +23,13 @@ void report(const Remark &remark, const ir::Function &kernel, Diagnostics &diagn
 } // namespace
 
 Diagnostic draw(const Remark &remark, const ir::Function &kernel, const FrontEndInput &source) {
-  Diagnostics diagnostics(source.messages);
+  DiagnosticEngine diagnostics(source.messages);
   diagnostics.set_silent(true); // the front end has already reported the source's own messages
   Preprocessed read = preprocess(source, diagnostics);
   diagnostics.set_silent(false);
   report(remark, kernel, diagnostics);
-  return diagnostics.findings().empty() ? diagnostic(remark.failure) : diagnostics.findings()[0];
+  return diagnostics.diagnostics().empty() ? diagnostic(remark.failure)
+                                           : diagnostics.diagnostics()[0];
 }
 
 } // namespace tritonc

@@ -1,6 +1,6 @@
-// Implements Diagnostics with clang's DiagnosticsEngine and text printer. See diagnostics.h.
+// Implements DiagnosticEngine with clang's DiagnosticsEngine and text printer. See diagnostics.h.
 //
-// Tested by tests/diagnostics/unit/diagnostics_test.cpp, tests/diagnostics/diagnostics_test.cpp and
+// Tested by tests/unit/diagnostics/diagnostics_test.cpp, tests/diagnostics/diagnostics_test.cpp and
 // tests/diagnostics/fixes_test.cpp.
 
 #include "diagnostics/diagnostics.h"
@@ -59,8 +59,8 @@ std::string hyphenated(Message id) {
   return name;
 }
 
-std::string option_text(const Diagnostic &finding) {
-  return finding.severity == Severity::warning ? " [-W" + finding.name + "]" : "";
+std::string option_text(const Diagnostic &message) {
+  return message.severity == Severity::warning ? " [-W" + message.name + "]" : "";
 }
 
 // --- Diagnostics for tools -----------------------------------------------------------------------
@@ -159,19 +159,19 @@ public:
       Diagnostic note =
           tritonc::diagnostic(Message::too_many_errors, {std::to_string(options_.max_errors)});
       out_ << note.drawn;
-      add_note(findings_.back(), std::move(note));
+      add_note(diagnostics_.back(), std::move(note));
       return;
     }
     size_t before = text_.size();
     TextDiagnosticPrinter::HandleDiagnostic(level, diagnostic);
     made.drawn = text_.substr(before);
     if (!is_note)
-      findings_.push_back(std::move(made));
-    else if (!findings_.empty())
-      add_note(findings_.back(), std::move(made));
+      diagnostics_.push_back(std::move(made));
+    else if (!diagnostics_.empty())
+      add_note(diagnostics_.back(), std::move(made));
   }
 
-  const std::vector<Diagnostic> &findings() const { return findings_; }
+  const std::vector<Diagnostic> &diagnostics() const { return diagnostics_; }
 
 private:
   // Drops the warning without reading its location: finding the column costs time proportional to
@@ -184,7 +184,7 @@ private:
     drops_warnings_ = true;
     Diagnostic note = diagnostic(Message::too_many_warnings, {std::to_string(max_warnings)});
     out_ << note.drawn;
-    add_note(findings_.back(), std::move(note));
+    add_note(diagnostics_.back(), std::move(note));
   }
 
   Diagnostic describe(clang::DiagnosticsEngine::Level level, const clang::Diagnostic &diagnostic) {
@@ -228,7 +228,7 @@ private:
   const clang::LangOptions &language_;
   DiagnosticOptions options_;
   std::optional<Message> expected_;
-  std::vector<Diagnostic> findings_;
+  std::vector<Diagnostic> diagnostics_;
   bool stopped_ = false, is_unwanted_ = false, drops_warnings_ = false;
 };
 
@@ -247,7 +247,7 @@ std::optional<clang::FixItHint> hint_of(const clang::SourceManager &sources,
   int bytes =
       edit.bytes > 0 ? edit.bytes : int(clang::Lexer::MeasureTokenLength(last, sources, language));
   clang::SourceLocation end = last.getLocWithOffset(bytes);
-  if (edit.where == Edit::Where::behind)
+  if (edit.where == Edit::Where::after)
     first = end;
   if (edit.where == Edit::Where::before)
     end = first;
@@ -293,23 +293,23 @@ std::string message(Message id, const std::vector<std::string> &arguments) {
   return line;
 }
 
-void add_note(Diagnostic &finding, Diagnostic note) {
-  finding.drawn += note.drawn;
-  finding.notes.push_back(std::move(note));
+void add_note(Diagnostic &message, Diagnostic note) {
+  message.drawn += note.drawn;
+  message.notes.push_back(std::move(note));
 }
 
-void DiagnosticList::add(Diagnostic finding) {
-  diagnostics += finding.drawn;
-  findings.push_back(std::move(finding));
+void DiagnosticList::add(Diagnostic message) {
+  diagnostics_text += message.drawn;
+  diagnostics.push_back(std::move(message));
 }
 
-bool DiagnosticOptions::wants(const Diagnostic &finding) const {
-  return finding.severity != Severity::warning ||
-         (!no_warnings && !llvm::is_contained(off, finding.name));
+bool DiagnosticOptions::wants(const Diagnostic &message) const {
+  return message.severity != Severity::warning ||
+         (!no_warnings && !llvm::is_contained(off, message.name));
 }
 
-bool DiagnosticOptions::is_error(const Diagnostic &finding) const {
-  return finding.severity == Severity::warning && llvm::is_contained(errors, finding.name);
+bool DiagnosticOptions::is_error(const Diagnostic &message) const {
+  return message.severity == Severity::warning && llvm::is_contained(errors, message.name);
 }
 
 std::vector<std::string> warning_names() {
@@ -326,7 +326,7 @@ bool is_warning_name(const std::string &name) {
          clang::DiagnosticIDs::getGroupForWarningOption(name).has_value();
 }
 
-struct Diagnostics::Parts {
+struct DiagnosticEngine::Parts {
   explicit Parts(DiagnosticOptions wanted) : printer(text, out, options, language, wanted) {
     options.ShowPresumedLoc = true; // so that #line counts
     options.ShowOptionNames = true;
@@ -352,14 +352,14 @@ struct Diagnostics::Parts {
   };
 };
 
-Diagnostics::Diagnostics(DiagnosticOptions options)
+DiagnosticEngine::DiagnosticEngine(DiagnosticOptions options)
     : parts_(std::make_unique<Parts>(std::move(options))) {
   parts_->printer.BeginSourceFile(parts_->language, nullptr);
 }
-Diagnostics::~Diagnostics() = default;
+DiagnosticEngine::~DiagnosticEngine() = default;
 
-void Diagnostics::report(Message id, Location at, std::vector<std::string> arguments,
-                         std::vector<Range> marks, std::vector<Edit> edits) {
+void DiagnosticEngine::report(Message id, Location at, std::vector<std::string> arguments,
+                              std::vector<Range> marks, std::vector<Edit> edits) {
   Diagnostic made = diagnostic(id, arguments);
   // If a note has the location of the previous message, do not show the source line again.
   bool is_shown = severity_of(id) == Severity::note && at.id == parts_->last.id && edits.empty();
@@ -389,12 +389,14 @@ void Diagnostics::report(Message id, Location at, std::vector<std::string> argum
       builder << hint;
 }
 
-int Diagnostics::errors() const { return int(parts_->printer.getNumErrors()); }
-int Diagnostics::warnings() const { return int(parts_->printer.getNumWarnings()); }
-std::string Diagnostics::text() const { return parts_->text; }
-const std::vector<Diagnostic> &Diagnostics::findings() const { return parts_->printer.findings(); }
+int DiagnosticEngine::errors() const { return int(parts_->printer.getNumErrors()); }
+int DiagnosticEngine::warnings() const { return int(parts_->printer.getNumWarnings()); }
+std::string DiagnosticEngine::text() const { return parts_->text; }
+const std::vector<Diagnostic> &DiagnosticEngine::diagnostics() const {
+  return parts_->printer.diagnostics();
+}
 
-Location Diagnostics::at(LineColumn place, const std::string &file_name) const {
+Location DiagnosticEngine::at(LineColumn place, const std::string &file_name) const {
   const clang::SourceManager &sources = parts_->sources;
   clang::OptionalFileEntryRef entry = parts_->files.getOptionalFileRef(file_name);
   clang::FileID file = entry ? sources.translateFile(*entry) : clang::FileID();
@@ -412,19 +414,19 @@ static clang::PresumedLoc presumed(const clang::SourceManager &sources, Location
             : clang::PresumedLoc();
 }
 
-LineColumn Diagnostics::line_column(Location at) const {
+LineColumn DiagnosticEngine::line_column(Location at) const {
   clang::PresumedLoc place = presumed(parts_->sources, at);
   if (place.isInvalid())
     return {};
   return {int(place.getLine()), int(place.getColumn())};
 }
 
-std::string Diagnostics::file_of(Location at) const {
+std::string DiagnosticEngine::file_of(Location at) const {
   clang::PresumedLoc place = presumed(parts_->sources, at);
   return place.isInvalid() ? "" : place.getFilename();
 }
 
-std::string Diagnostics::token_at(Location at) const {
+std::string DiagnosticEngine::token_at(Location at) const {
   clang::SourceLocation place = clang_location(at);
   if (place.isInvalid() || !place.isFileID())
     return "";
@@ -432,15 +434,15 @@ std::string Diagnostics::token_at(Location at) const {
   return std::string(parts_->sources.getCharacterData(place), length);
 }
 
-Location Diagnostics::spelling(Location at) const {
+Location DiagnosticEngine::spelling(Location at) const {
   return {parts_->sources.getSpellingLoc(clang_location(at)).getRawEncoding()};
 }
 
-void Diagnostics::set_silent(bool silent) { parts_->engine.setSuppressAllDiagnostics(silent); }
+void DiagnosticEngine::set_silent(bool silent) { parts_->engine.setSuppressAllDiagnostics(silent); }
 
-clang::DiagnosticsEngine &Diagnostics::engine() { return parts_->engine; }
-clang::FileManager &Diagnostics::files() { return parts_->files; }
-clang::SourceManager &Diagnostics::sources() { return parts_->sources; }
-const clang::LangOptions &Diagnostics::options() { return parts_->language; }
+clang::DiagnosticsEngine &DiagnosticEngine::engine() { return parts_->engine; }
+clang::FileManager &DiagnosticEngine::files() { return parts_->files; }
+clang::SourceManager &DiagnosticEngine::sources() { return parts_->sources; }
+const clang::LangOptions &DiagnosticEngine::options() { return parts_->language; }
 
 } // namespace tritonc

@@ -53,7 +53,7 @@ struct Range {
 
 /// A fix-it: replaces a range of tokens with a text, or inserts the text before or after a token.
 struct Edit {
-  enum class Where : uint8_t { instead, before, behind };
+  enum class Where : uint8_t { instead, before, after };
   Range at;
   std::string text;
   Where where = Where::instead;
@@ -68,7 +68,7 @@ struct Edit {
     return {{token, token}, std::move(text), Where::before};
   }
   static Edit insert_behind(Location token, std::string text) {
-    return {{token, token}, std::move(text), Where::behind};
+    return {{token, token}, std::move(text), Where::after};
   }
 };
 
@@ -108,14 +108,14 @@ constexpr std::string_view preprocessor_diagnostic = "preprocessor";
 /// Makes a message without a location.
 Diagnostic diagnostic(Message id, const std::vector<std::string> &arguments = {});
 /// Appends a note to a diagnostic.
-void add_note(Diagnostic &finding, Diagnostic note);
+void add_note(Diagnostic &message, Diagnostic note);
 
 /// All messages, for users and for tools.
 struct DiagnosticList {
-  std::vector<Diagnostic> findings;
-  std::string diagnostics; // rendered text of all findings
+  std::vector<Diagnostic> diagnostics;
+  std::string diagnostics_text; // all diagnostics, rendered
 
-  void add(Diagnostic finding);
+  void add(Diagnostic message);
 };
 
 /// Which warnings to report, and the max number of errors.
@@ -125,9 +125,9 @@ struct DiagnosticOptions {
   bool no_warnings = false;                          // disables all warnings
   int max_errors = 20;                               // later errors are rarely useful; 0 = no limit
 
-  bool wants(const Diagnostic &finding) const;
-  /// Whether the finding is a warning listed in `errors`.
-  bool is_error(const Diagnostic &finding) const;
+  bool wants(const Diagnostic &message) const;
+  /// Whether the message is a warning listed in `errors`.
+  bool is_error(const Diagnostic &message) const;
 };
 
 /// The names of all TritonC warnings.
@@ -135,15 +135,15 @@ std::vector<std::string> warning_names();
 /// Whether TritonC or clang has a warning of this name.
 bool is_warning_name(const std::string &name);
 
-class Diagnostics {
+class DiagnosticEngine {
 public:
-  explicit Diagnostics(DiagnosticOptions options = {});
-  ~Diagnostics();
-  Diagnostics(const Diagnostics &) = delete;
+  explicit DiagnosticEngine(DiagnosticOptions options = {});
+  ~DiagnosticEngine();
+  DiagnosticEngine(const DiagnosticEngine &) = delete;
 
   /// Reports a message at `at` and marks the ranges. A zero `at` means no location. A note belongs
   /// to the error or warning before it. The edits of an error or warning, applied together,
-  /// certainly fix it. The edits of a note fix it only if the user means that. Diagnostics drops
+  /// certainly fix it. The edits of a note fix it only if the user means that. DiagnosticEngine drops
   /// edits inside macros.
   void report(Message id, Location at, std::vector<std::string> arguments = {},
               std::vector<Range> marks = {}, std::vector<Edit> edits = {});
@@ -153,7 +153,7 @@ public:
   /// Everything reported so far, as rendered text.
   std::string text() const;
   /// Everything reported so far, for tools.
-  const std::vector<Diagnostic> &findings() const;
+  const std::vector<Diagnostic> &diagnostics() const;
 
   /// The location of a line and column in an opened file; an empty location if the file is not
   /// open.

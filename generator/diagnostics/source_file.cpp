@@ -1,6 +1,6 @@
 // Implements the restricted file system and the check of a source file. See source_file.h.
 //
-// Tested by tests/diagnostics/unit/source_file_test.cpp.
+// Tested by tests/unit/diagnostics/source_file_test.cpp.
 
 #include "diagnostics/source_file.h"
 
@@ -55,13 +55,13 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> regular_files() {
   return llvm::makeIntrusiveRefCnt<RegularFiles>();
 }
 
-FileProblem problem_with(const std::string &path) {
+FileProblem problem_with(const std::string &path, uint64_t max_bytes) {
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status))
     return {error.message(), ""};
   if (!llvm::sys::fs::is_regular_file(status))
     return {"", kind_name(status.type())};
-  if (status.getSize() > max_source_bytes)
+  if (status.getSize() > max_bytes)
     return {"", "", /*is_too_large=*/true};
   llvm::Expected<llvm::sys::fs::file_t> file = llvm::sys::fs::openNativeFileForRead(path);
   if (!file)

@@ -11,8 +11,8 @@
 
 namespace tritonc {
 
-/// Larger files are not handwritten sources, so the compiler rejects them.
-constexpr uint64_t max_source_bytes = 16 << 20;
+/// The limit of handwritten files: sources, lists of variants.
+constexpr uint64_t max_source_bytes = uint64_t(16) << 20;
 
 /// The file system, restricted to regular files and directories.
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> regular_files();
@@ -24,6 +24,6 @@ struct FileProblem {
   bool is_too_large = false;
   explicit operator bool() const { return !error.empty() || !kind.empty() || is_too_large; }
 };
-FileProblem problem_with(const std::string &path);
+FileProblem problem_with(const std::string &path, uint64_t max_bytes = max_source_bytes);
 
 } // namespace tritonc

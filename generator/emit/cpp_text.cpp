@@ -1,7 +1,7 @@
 // Converts arbitrary text to C++ identifiers, string literals, comments and wrapped lines. See
 // cpp_text.h.
 //
-// Tested by tests/emit/cpp_text_test.cpp.
+// Tested by tests/unit/emit/cpp_text_test.cpp.
 
 #include "emit/cpp_text.h"
 

@@ -1,6 +1,6 @@
 // Converts and evaluates the expressions of a launch plan. See expression.h.
 //
-// Tested by tests/emit/expression_test.cpp.
+// Tested by tests/unit/emit/expression_test.cpp.
 
 #include "emit/expression.h"
 
@@ -26,7 +26,7 @@ constexpr Spelling spellings[] = {
     {Kind::constant, abi::op::constant, "", 10},
     {Kind::parameter, abi::op::parameter, "", 10},
     {Kind::programs, abi::op::programs, "get_num_programs", 10},
-    {Kind::multiprocessors, abi::op::multiprocessors, "sms", 10},
+    {Kind::num_sms, abi::op::num_sms, "sms", 10},
     {Kind::neg, abi::op::neg, "-", 9},
     {Kind::logical_not, abi::op::logical_not, "!", 9},
     {Kind::mul, abi::op::mul, "*", 8},
@@ -59,7 +59,7 @@ bool append_postfix(const Expr &expression, int depth, std::vector<int64_t> &wor
     if (!append_postfix(expression.operands[i], depth + int(i), words))
       return false;
   words.push_back(int64_t(spelling_of(expression.kind).op));
-  if (expression.operands.empty() && expression.kind != Kind::multiprocessors)
+  if (expression.operands.empty() && expression.kind != Kind::num_sms)
     words.push_back(expression.value);
   return true;
 }
@@ -73,7 +73,7 @@ std::string text_within(const Expr &expression, const std::vector<Parameter> &pa
   const Spelling &own = spelling_of(expression.kind);
   if (expression.kind == Kind::programs)
     return own.text + ("(" + std::to_string(expression.value) + ")");
-  if (expression.kind == Kind::multiprocessors)
+  if (expression.kind == Kind::num_sms)
     return own.text;
   auto operand = [&](size_t i, int precedence) {
     return text_within(expression.operands[i], parameters, precedence);
@@ -163,8 +163,8 @@ std::optional<int64_t> value_of(const Expr &expression, const LaunchFacts &facts
   }
   case Kind::programs:
     return facts.programs[size_t(expression.value)];
-  case Kind::multiprocessors:
-    return facts.multiprocessors;
+  case Kind::num_sms:
+    return facts.num_sms;
   case Kind::neg:
     return value_of(Kind::sub, 0, operands[0]);
   case Kind::logical_not:

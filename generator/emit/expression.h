@@ -22,7 +22,7 @@ std::optional<std::vector<int64_t>> postfix(const Expr &expression);
 struct LaunchFacts {
   std::map<int, int64_t> arguments; // by parameter
   std::array<std::optional<int64_t>, 3> programs;
-  int64_t multiprocessors = 0;
+  int64_t num_sms = 0;
 };
 
 /// The value that the runtime will compute; none if `facts` do not determine it or it overflows 64

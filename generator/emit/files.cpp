@@ -1,6 +1,6 @@
 // Writes all output files, or none. See files.h.
 //
-// Tested by tests/emit/files_test.cpp.
+// Tested by tests/unit/emit/files_test.cpp.
 
 #include "emit/files.h"
 

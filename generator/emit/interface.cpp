@@ -1,6 +1,6 @@
 // Builds the C++ interface of a library. See interface.h.
 //
-// Tested by tests/emit/interface_test.cpp.
+// Tested by tests/unit/emit/interface_test.cpp.
 
 #include "emit/interface.h"
 
@@ -321,7 +321,7 @@ private:
   }
 
   static void add_specialized(KernelInterface &kernel) {
-    std::map<std::vector<int>, std::vector<const Variant *>> specialized;
+    std::map<VariantValues, std::vector<const Variant *>> specialized;
     for (const Variant &variant : kernel.entry->variants)
       if (!variant.plan.specialization.empty())
         specialized[variant.values].push_back(&variant);

@@ -9,6 +9,7 @@
 #include "ir/launch_plan.h"
 #include "ir/linear_layout.h"
 #include "language/front_end.h" // Axis, AxisValue, Define
+#include "language/variant_values.h"
 
 #include <map>
 #include <optional>
@@ -98,7 +99,7 @@ struct Image {
 /// One value for every axis. A specialization (`plan.specialization`) is a variant with the same
 /// values. It comes before the general variant, which always exists.
 struct Variant {
-  std::vector<int> values;     // index into axes[i].values, one per axis
+  VariantValues values;        // one per axis of the kernel
   std::string entry;           // the kernel's symbol in its images
   std::vector<Define> defines; // its macros, for the manifest
   LaunchPlan plan;
@@ -112,7 +113,7 @@ struct Variant {
 struct Measurement {
   std::string gpu; // "NVIDIA H200"
   int arch = 0;    // 90
-  int multiprocessors = 0;
+  int num_sms = 0;
   std::vector<std::pair<int, int64_t>> problem; // parameters and their values, in order
   struct Time {
     size_t variant = 0; // in KernelEntry::variants

@@ -1,6 +1,6 @@
 // Builds the descriptors of a library as tables. See tables.h.
 //
-// Tested by tests/emit/tables_test.cpp.
+// Tested by tests/unit/emit/tables_test.cpp.
 
 #include "emit/tables.h"
 
@@ -133,7 +133,7 @@ private:
         continue; // it belongs to another C++ type
       auto same_gpu = [&](const std::vector<const Measurement *> &others) {
         return others.front()->gpu == measurement.gpu && others.front()->arch == measurement.arch &&
-               others.front()->multiprocessors == measurement.multiprocessors;
+               others.front()->num_sms == measurement.num_sms;
       };
       auto found = std::find_if(by_gpu.begin(), by_gpu.end(), same_gpu);
       if (found == by_gpu.end())
@@ -150,7 +150,7 @@ private:
     TuningTable table;
     table.gpu = measurements.front()->gpu;
     table.arch = measurements.front()->arch;
-    table.multiprocessors = measurements.front()->multiprocessors;
+    table.num_sms = measurements.front()->num_sms;
     table.problem_count = measurements.size();
     for (const auto &[parameter, value] : measurements.front()->problem)
       table.axes.push_back(parameter);
@@ -204,7 +204,7 @@ private:
                                         const Measurement::Time &time, const Variant &variant) {
     LaunchFacts facts;
     facts.arguments.insert(measurement.problem.begin(), measurement.problem.end());
-    facts.multiprocessors = measurement.multiprocessors;
+    facts.num_sms = measurement.num_sms;
     facts.programs.fill(1);
     if (variant.plan.grid.empty())
       facts.programs.fill(std::nullopt); // the caller gives the grid

@@ -89,7 +89,7 @@ struct VariantRow {
 /// See abi::tuning.
 struct TuningTable {
   std::string gpu;
-  int arch = 0, multiprocessors = 0;
+  int arch = 0, num_sms = 0;
   std::vector<int> axes;
   std::vector<int32_t> problems;
   std::vector<int16_t> times, costs;

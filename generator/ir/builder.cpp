@@ -1,6 +1,6 @@
 // Implements Builder: inserts operations and computes their result types. See builder.h.
 //
-// Tested by tests/ir/builder_test.cpp.
+// Tested by tests/unit/ir/builder_test.cpp.
 
 #include "ir/builder.h"
 
@@ -60,15 +60,15 @@ Value *Builder::range(int64_t start, int64_t count) {
   return op->result();
 }
 
-Value *Builder::inside(std::vector<Value *> limits, Shape shape) {
+Value *Builder::in_bounds(std::vector<Value *> limits, Shape shape) {
   return create(Opcode::in_bounds_, std::move(limits), {Type::tile(Elem::i1, std::move(shape))})
       ->result();
 }
 
-Value *Builder::pinned(Value *scalar) {
+Value *Builder::no_hoist(Value *scalar) {
   if (scalar->op && scalar->op->is(Opcode::cast_) && !scalar->op->has(attr::unsigned_) &&
       scalar->op->operand(0)->type.elem == Elem::i32 && scalar->type.elem == Elem::i64)
-    return cast(pinned(scalar->op->operand(0)), Elem::i64);
+    return cast(no_hoist(scalar->op->operand(0)), Elem::i64);
   return create(Opcode::no_hoist_, {scalar}, {scalar->type})->result();
 }
 
@@ -175,9 +175,9 @@ Value *Builder::scan(Value *tile, int axis, std::string kind) {
   return op->result();
 }
 
-Value *Builder::gather(Value *tile, int axis, Value *positions) {
-  Type type = tile->type.with_shape(positions->type.shape);
-  Op *op = create(Opcode::gather_, {tile, positions}, {type});
+Value *Builder::gather(Value *tile, int axis, Value *indices) {
+  Type type = tile->type.with_shape(indices->type.shape);
+  Op *op = create(Opcode::gather_, {tile, indices}, {type});
   op->set(attr::axis_, int64_t(axis));
   return op->result();
 }

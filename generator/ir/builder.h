@@ -40,10 +40,10 @@ public:
   Value *program_id(int axis);
   Value *num_programs(int axis);
   Value *range(int64_t start, int64_t count);
-  Value *inside(std::vector<Value *> limits, Shape shape);
+  Value *in_bounds(std::vector<Value *> limits, Shape shape);
   /// Makes a no_hoist. If `scalar` is a sign extension of i32 to i64, the no_hoist has the i32, and
   /// the extension follows it.
-  Value *pinned(Value *scalar);
+  Value *no_hoist(Value *scalar);
 
   Value *splat(Value *scalar, Shape shape);
   Value *expand(Value *tile, int axis);
@@ -69,7 +69,7 @@ public:
   Value *dot(Value *a, Value *b, Value *acc);
   Value *reduce(Value *tile, int axis, std::string op);
   Value *scan(Value *tile, int axis, std::string op);
-  Value *gather(Value *tile, int axis, Value *positions);
+  Value *gather(Value *tile, int axis, Value *indices);
 
   /// Loops and branches get empty blocks with their arguments. Fill the blocks with other builders
   /// and end them with `condition` or `yield`.

@@ -1,6 +1,6 @@
 // Implements the formats of the operations `print` and `assert`. See checks.h.
 //
-// Tested by tests/ir/checks_test.cpp.
+// Tested by tests/unit/ir/checks_test.cpp.
 
 #include "ir/checks.h"
 

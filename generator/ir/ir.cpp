@@ -1,6 +1,6 @@
 // Implements storage, attributes and walks of tile IR. See ir.h.
 //
-// Tested by tests/ir/clone_test.cpp.
+// Tested by tests/unit/ir/clone_test.cpp.
 
 #include "ir/ir.h"
 
@@ -234,9 +234,9 @@ Users::Users(Block &block) {
 }
 
 const std::vector<Op *> &Users::of(const Value *value) const {
-  static const std::vector<Op *> nobody;
+  static const std::vector<Op *> none;
   auto found = users_.find(value);
-  return found == users_.end() ? nobody : found->second;
+  return found == users_.end() ? none : found->second;
 }
 
 void erase(Op *op) {

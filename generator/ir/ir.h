@@ -171,7 +171,7 @@ struct ConstantMemory {
   int64_t offset = 0; // bytes
   // Initial values of the first elements, until the host sets others; the other elements are 0.
   std::vector<int64_t> values;
-  std::vector<double> numbers; // as `values`, for floats
+  std::vector<double> floats; // as `values`, for floats
 
   int64_t bytes() const { return count * bytes_of(elem); }
 };

@@ -26,10 +26,10 @@ namespace tritonc {
 /// `ceil_div` rounds up. Comparisons and logical operators return 0 or 1.
 struct Expr {
   enum class Kind : uint8_t {
-    constant,        // value
-    parameter,       // value: index of the parameter, from 0
-    programs,        // in schedules: the size of the grid of programs along axis `value`, 0 to 2
-    multiprocessors, // in schedules: the number of SMs of the device
+    constant,  // value
+    parameter, // value: index of the parameter, from 0
+    programs,  // in schedules: the size of the grid of programs along axis `value`, 0 to 2
+    num_sms,   // in schedules: the number of SMs of the device
     neg,
     logical_not, // operands[0]
     add,

@@ -1,6 +1,6 @@
 // Implements LinearLayout: small GF(2) algebra on flat indices. See linear_layout.h.
 //
-// Tested by tests/ir/linear_layout_test.cpp.
+// Tested by tests/unit/ir/linear_layout_test.cpp.
 
 #include "ir/linear_layout.h"
 
@@ -8,15 +8,16 @@
 #include <cassert>
 
 namespace tritonc::ir {
-namespace {
 
-FlatIndex combine(const std::vector<FlatIndex> &bases, uint32_t bits) {
+FlatIndex xor_of_set_bits(const std::vector<FlatIndex> &bases, uint32_t bits) {
   FlatIndex index = 0;
   for (size_t i = 0; i < bases.size(); i++)
     if (bits >> i & 1)
       index ^= bases[i];
   return index;
 }
+
+namespace {
 
 std::string bases_text(const char *name, const Shape &shape, const std::vector<FlatIndex> &bases) {
   std::string out = name;
@@ -68,7 +69,7 @@ std::vector<int64_t> unflatten(const Shape &shape, FlatIndex index) {
 }
 
 FlatIndex LinearLayout::index(uint32_t r, uint32_t l, uint32_t w) const {
-  return combine(reg, r) ^ combine(lane, l) ^ combine(warp, w);
+  return xor_of_set_bits(reg, r) ^ xor_of_set_bits(lane, l) ^ xor_of_set_bits(warp, w);
 }
 
 std::vector<uint32_t> LinearLayout::offset_bases() const {
@@ -95,7 +96,9 @@ std::vector<uint32_t> LinearLayout::offset_bases() const {
   return made_of;
 }
 
-uint32_t LinearLayout::offset_of(FlatIndex index) const { return combine(offset_bases(), index); }
+uint32_t LinearLayout::offset_of(FlatIndex index) const {
+  return xor_of_set_bits(offset_bases(), index);
+}
 
 LinearLayout LinearLayout::slice(int axis, bool keep_axis) const {
   int shift = axis_shift(shape, axis), width = log2_exact(shape[axis]);

@@ -32,6 +32,9 @@ using Shape = std::vector<int64_t>;
 /// A flat tile index: the bits of all coordinates, the last axis lowest.
 using FlatIndex = uint32_t;
 
+/// The xor of the bases whose bit is set in `bits`.
+FlatIndex xor_of_set_bits(const std::vector<FlatIndex> &bases, uint32_t bits);
+
 struct LinearLayout {
   Shape shape;
   std::vector<FlatIndex> reg, lane, warp; // a tile in registers; lane has 5 bits

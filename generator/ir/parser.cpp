@@ -1,6 +1,6 @@
 // Reads the text form of tile IR by recursive descent, and stops at the first error.
 //
-// Tested by tests/ir/text_test.cpp.
+// Tested by tests/unit/ir/text_test.cpp.
 
 #include "ir/parser.h"
 
@@ -275,7 +275,7 @@ struct Parser {
       if (!expect("["))
         return false;
       do {
-        if (is_float(part.elem) ? !floating(part.numbers.emplace_back())
+        if (is_float(part.elem) ? !floating(part.floats.emplace_back())
                                 : !integer(part.values.emplace_back()))
           return false;
       } while (accept(","));

@@ -1,6 +1,6 @@
 // Prints the text form of tile IR. See printer.h.
 //
-// Tested by tests/ir/text_test.cpp.
+// Tested by tests/unit/ir/text_test.cpp.
 
 #include "ir/printer.h"
 
@@ -132,7 +132,7 @@ struct Printer {
       std::string values;
       for (int64_t value : part.values)
         values += (values.empty() ? "" : ", ") + std::to_string(value);
-      for (double number : part.numbers)
+      for (double number : part.floats)
         values += (values.empty() ? "" : ", ") + number_text(number);
       out += values.empty() ? "" : " = [" + values + "]";
     }

@@ -1,6 +1,6 @@
 // The text of a schedule. See schedule.h.
 //
-// Tested by tests/ir/schedule_test.cpp.
+// Tested by tests/unit/ir/schedule_test.cpp.
 
 #include "ir/schedule.h"
 

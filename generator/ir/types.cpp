@@ -1,6 +1,6 @@
 // Implements names, sizes and text of the types of tile IR values. See types.h.
 //
-// Tested by tests/ir/text_test.cpp and tests/ir/builder_test.cpp.
+// Tested by tests/unit/ir/text_test.cpp and tests/unit/ir/builder_test.cpp.
 
 #include "ir/types.h"
 

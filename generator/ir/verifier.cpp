@@ -1,6 +1,6 @@
 // Checks that a function follows the rules of tile IR. See verifier.h.
 //
-// Tested by tests/ir/verifier_test.cpp.
+// Tested by tests/unit/ir/verifier_test.cpp.
 
 #include "ir/verifier.h"
 #include "ir/checks.h"
@@ -54,16 +54,16 @@ struct Verifier {
   void type(const Type &type) {
     int64_t elements = 1;
     check(type.rank() <= 5 + type.is_shared(), "a tile has at most 5 axes");
-    check(type.rank() > 0 || !type.is_shared(), "a buffer has slots");
+    check(type.rank() > 0 || !type.is_shared(), "a buffer has an axis of stages");
     if (!errors.empty())
       return;
     for (const int64_t &extent : type.shape) {
       // Only axis 0 of a buffer, its number of stages, may have any extent.
-      bool slots = type.is_shared() && &extent == &type.shape[0];
+      bool is_stages = type.is_shared() && &extent == &type.shape[0];
       bool power = extent > 0 && std::has_single_bit(uint64_t(extent));
-      check(power || slots, "extents are powers of two");
-      check(extent > 0 || !slots, "a buffer has at least one slot");
-      if (extent <= 0 || (!power && !slots))
+      check(power || is_stages, "extents are powers of two");
+      check(extent > 0 || !is_stages, "a buffer has at least one stage");
+      if (extent <= 0 || (!power && !is_stages))
         return;
       bool fits = extent <= (1 << 20) / elements;
       check(fits, "a tile has at most 2^20 elements");
@@ -80,24 +80,24 @@ struct Verifier {
     if (type.layout->shape == shape && checked_layouts.insert(type.layout.get()).second)
       check(covers(*type.layout), "the layout covers the tile");
     check(type.layout->is_shared() == type.is_shared() || element_count(shape) == 1,
-          "registers and shared memory have layouts of their own kind");
+          "a buffer has a shared layout, and a tile in registers a register layout");
   }
 
   // Checks that the parts do not overlap and fit the constant memory of a GPU.
   void constant_memory() {
     int64_t end = 0;
     for (const ConstantMemory &part : fn.constant_memory) {
-      int64_t values = int64_t(part.values.size() + part.numbers.size());
+      int64_t values = int64_t(part.values.size() + part.floats.size());
       check(part.count > 0 && part.count <= max_constant_bytes && values <= part.count,
-            "a part of constant memory has elements, and no more values than these");
+            "an array of constant memory has elements, and at most as many values");
       check(part.offset >= end && part.offset <= max_constant_bytes && part.offset % 16 == 0,
-            "parts of constant memory are in order, at multiples of 16 bytes");
-      check((is_float(part.elem) ? part.values.empty() : part.numbers.empty()),
-            "values are of the type of the elements");
+            "arrays of constant memory are in order, at multiples of 16 bytes");
+      check((is_float(part.elem) ? part.values.empty() : part.floats.empty()),
+            "the values have the element type");
       if (!errors.empty())
         return;
       end = part.offset + part.bytes();
-      check(end <= max_constant_bytes, "there are at most 64 KiB of constant memory");
+      check(end <= max_constant_bytes, "constant memory has at most 64 KiB");
     }
   }
 
@@ -107,10 +107,10 @@ struct Verifier {
       return check(false, "a block ends in `" + std::string(info(terminator).name) + "`");
     if (terminator != Opcode::yield_)
       return;
-    check(last->operands.size() == wanted.size(),
-          "`yield` gives as many values as there are results");
+    check(last->operands.size() == wanted.size(), "`yield` has one operand per result");
     for (size_t i = 0; i < wanted.size() && i < last->operands.size(); i++)
-      check(last->operand(i)->type == wanted[i]->type, "`yield` gives the types of the results");
+      check(last->operand(i)->type == wanted[i]->type,
+            "the operands of `yield` have the types of the results");
   }
 
   // Checks the carried values: the operands from `first` on, the block arguments from `skip` on,
@@ -118,13 +118,13 @@ struct Verifier {
   void carried(const Op &op, size_t first, const Block &block, size_t skip) {
     size_t count = op.results.size();
     check(op.operands.size() == first + count && block.arguments.size() == skip + count,
-          "operands, arguments and results are the carried values");
+          "operands, block arguments and results match the loop-carried values");
     for (size_t i = 0;
          i < count && op.operands.size() == first + count && block.arguments.size() == skip + count;
          i++)
       check(op.operand(first + i)->type == op.results[i]->type &&
                 block.arguments[skip + i]->type == op.results[i]->type,
-            "a carried value keeps its type");
+            "a loop-carried value keeps its type");
   }
 
   void same_types(const Op &op, size_t first) {
@@ -148,7 +148,7 @@ struct Verifier {
   // Checks that `op` only moves, repeats or combines elements.
   void keeps_elements(const Op &op) {
     const Type &from = op.operand(0)->type, &to = op.result()->type;
-    check(from.kind == to.kind && from.elem == to.elem, "elements stay what they are");
+    check(from.kind == to.kind && from.elem == to.elem, "the element type does not change");
   }
 
   void expand(const Op &op) {
@@ -157,7 +157,8 @@ struct Verifier {
     bool inside = axis <= shape.size();
     if (inside)
       shape.insert(shape.begin() + axis, 1);
-    check(inside && shape == op.result()->type.shape, "one axis of extent 1 is added, at {axis}");
+    check(inside && shape == op.result()->type.shape,
+          "the result has one more axis, of extent 1, at {axis}");
   }
 
   void reduce(const Op &op) {
@@ -166,7 +167,8 @@ struct Verifier {
     bool inside = axis < shape.size();
     if (inside)
       shape.erase(shape.begin() + axis);
-    check(inside && shape == op.result()->type.shape, "the result is the tile without {axis}");
+    check(inside && shape == op.result()->type.shape,
+          "the result has the tile's shape without {axis}");
     combines(op);
   }
 
@@ -183,19 +185,19 @@ struct Verifier {
     check(how.has_value(), "{op} is one of add, mul, min, max, umin, umax, and, or, xor");
     bool wants_integers = how && *how >= Opcode::umin_;
     check(!wants_integers || is_integer(op.result()->type.elem),
-          "only integers have umin, umax, and, or, xor");
+          "umin, umax, and, or, xor require integers");
   }
 
   // `from`: the shape of the tile that has the gathered elements.
-  void gather(const Op &op, Elem elem, const Shape &from, size_t positions) {
-    const Type &at = op.operand(positions)->type, &tile = op.result()->type;
+  void gather(const Op &op, Elem elem, const Shape &from, size_t indices) {
+    const Type &at = op.operand(indices)->type, &tile = op.result()->type;
     size_t axis = size_t(op.get(attr::axis_, -1));
-    check(is_integer(at.elem) && at.is_number() && at.elem != Elem::i1, "positions are integers");
+    check(is_integer(at.elem) && at.is_number() && at.elem != Elem::i1, "indices are integers");
     bool fits = axis < from.size() && tile.shape == at.shape && tile.rank() == int(from.size());
     for (size_t d = 0; fits && d < from.size(); d++)
       fits = d == axis || from[d] == tile.shape[d];
     check(fits && tile.elem == elem,
-          "the result has the positions' shape, and the tile's along all axes but {axis}");
+          "the result has the indices' shape, and the tile's extents along all axes except {axis}");
   }
 
   void compare(const Op &op) {
@@ -211,7 +213,7 @@ struct Verifier {
   bool buffer(const Op &op, size_t first) {
     bool shared = op.operand(first)->type.is_shared();
     check(shared, "shared memory is accessed through a buffer");
-    check(op.operand(first + 1)->type == Type::scalar(Elem::i32), "a slot is an i32");
+    check(op.operand(first + 1)->type == Type::scalar(Elem::i32), "a stage index is an i32");
     return shared;
   }
 
@@ -219,20 +221,21 @@ struct Verifier {
     const Type &tile = op.operand(0)->type;
     if (op.is(Opcode::async_copy_)) {
       check(tile.is_view(), "async_copy reads a view");
-      check(op.operand(3)->type == Type::scalar(Elem::i1), "whether to copy is a scalar i1");
+      check(op.operand(3)->type == Type::scalar(Elem::i1), "the copy condition is a scalar i1");
       if (const Value *mask = op.operand_or_null(4))
         check(mask->type.elem == Elem::i1 &&
                   (mask->type.is_scalar() || mask->type.shape == tile.shape),
-              "a mask is i1, a scalar or of the shape of the pointers");
+              "a mask is an i1 scalar or an i1 tile of the pointers' shape");
     }
     if (!buffer(op, 1))
       return;
     const Type &into = op.operand(1)->type;
-    Shape slot(into.shape.begin() + 1, into.shape.end());
+    Shape stage(into.shape.begin() + 1, into.shape.end());
     if (op.has(attr::origin_))
-      return check(tile.elem == into.elem && is_part(tile.shape, slot, op.get(attr::origin_)),
-                   "the tile lies inside of a slot, at a multiple of its size");
-    check(tile.elem == into.elem && tile.shape == slot, "the tile fits the slots of the buffer");
+      return check(tile.elem == into.elem && is_part(tile.shape, stage, op.get(attr::origin_)),
+                   "the tile lies inside a stage, at a multiple of its size");
+    check(tile.elem == into.elem && tile.shape == stage,
+          "the tile has the element type and shape of a stage");
   }
 
   // A part starts at multiples of its size, so its index bits and the bits of its origin are
@@ -255,7 +258,7 @@ struct Verifier {
     for (size_t d = 0; fits && d < rank; d++)
       fits = perm[d] >= 0 && size_t(perm[d]) < rank && origin[d] >= 0 &&
              origin[d] <= from.shape[size_t(perm[d]) + 1] - tile.shape[d];
-    check(fits, "the tile lies inside of a slot");
+    check(fits, "the tile lies inside a stage");
   }
 
   void cluster(const Op &op) {
@@ -264,9 +267,9 @@ struct Verifier {
           "a cluster has 2, 4, 8 or 16 {blocks}");
     const Op *around = op.parent->parent;
     check(!around || around->is(Opcode::warp_specialize_),
-          "blocks become one outside of loops only");
+          "cluster reductions are outside of loops and branches");
     Elem elem = op.result()->type.elem;
-    check(elem == Elem::f32 || elem == Elem::i32, "sums are f32 or i32");
+    check(elem == Elem::f32 || elem == Elem::i32, "a cluster reduction has f32 or i32 elements");
   }
 
   void cluster_load_reduce(const Op &op) {
@@ -275,7 +278,7 @@ struct Verifier {
       return;
     const Type &from = op.operand(0)->type, &tile = op.result()->type;
     check(tile.elem == from.elem && Shape(from.shape.begin() + 1, from.shape.end()) == tile.shape,
-          "the tile is a whole slot");
+          "the tile is a whole stage");
   }
 
   void scalars(const Op &op, size_t first, Elem elem, const char *rule) {
@@ -287,14 +290,14 @@ struct Verifier {
   // operand `first`.
   void mapped(const Op &op, const Shape &tile, Elem elem, size_t first) {
     const Op *made = op.operand(0)->op;
-    check(made && made->is(Opcode::tensor_map_), "a map is that of an operation `tensor_map`");
+    check(made && made->is(Opcode::tensor_map_), "a tensor map is a result of `tensor_map`");
     if (!errors.empty())
       return;
     const Type &map = op.operand(0)->type;
     check(map.is_map() && map.elem == elem && map.shape.size() == tile.size(),
-          "the map is one of such tiles");
+          "the map has the element type and rank of the tile");
     for (size_t d = 0; d < tile.size() && d < map.shape.size(); d++)
-      check(tile[d] % map.shape[d] == 0, "a tile is whole boxes of the map");
+      check(tile[d] % map.shape[d] == 0, "a tile consists of whole boxes of the map");
     size_t end = first + tile.size();
     bool may_have_policy = op.is(Opcode::tma_load_) || op.is(Opcode::tma_load_async_);
     if (may_have_policy && op.operands.size() == end + 1)
@@ -307,21 +310,23 @@ struct Verifier {
 
   // The host runs these operations once, before the launch.
   void on_host(const Op &op) {
-    check(op.parent->parent == nullptr, "stands at the top of a function");
+    check(op.parent->parent == nullptr, "a host operation is at the top level of a function");
   }
 
   void launch_blocks(const Op &op) {
     on_host(op);
     for (const Op *other : op.parent->ops)
-      check(other == &op || !other->is(Opcode::launch_blocks_), "a function is launched once");
-    check(op.get(attr::cluster_, 1) > 0, "a cluster has blocks");
+      check(other == &op || !other->is(Opcode::launch_blocks_),
+            "a function has at most one `launch_blocks`");
+    check(op.get(attr::cluster_, 1) > 0, "{cluster} is positive");
     scalars(op, 0, Elem::i32, "numbers of blocks are i32");
   }
 
   void tensor_map(const Op &op) {
     on_host(op);
     const Type &map = op.result()->type;
-    check(map.is_map() && op.operand(0)->type == Type::pointer(map.elem), "a map has one base");
+    check(map.is_map() && op.operand(0)->type == Type::pointer(map.elem),
+          "the base of a map is a scalar pointer to its element type");
     check(op.operands.size() == 2 + 2 * map.shape.size(), "one size and one stride per axis");
     scalars(op, 1, Elem::i64, "offset, sizes and strides are i64");
     bool has_neighbors = false;
@@ -335,8 +340,7 @@ struct Verifier {
 
   void tma_prefetch(const Op &op) {
     const Value *map = op.operand(0);
-    check(map->op && map->op->is(Opcode::tensor_map_),
-          "a map is that of an operation `tensor_map`");
+    check(map->op && map->op->is(Opcode::tensor_map_), "a tensor map is a result of `tensor_map`");
   }
 
   void tma_load_async(const Op &op) {
@@ -350,26 +354,26 @@ struct Verifier {
     const Type &from = op.operand(0)->type, &to = op.result()->type;
     check(from.elem == to.elem && from.kind == to.kind &&
               is_part(to.shape, from.shape, op.get(attr::origin_)),
-          "the part lies inside of the tile, at a multiple of its size");
+          "the part lies inside the tile, at a multiple of its size");
   }
 
   bool mbarrier(const Op &op, size_t first) {
     const Value *barriers = op.operand(first);
-    bool is_ring = barriers->op && barriers->op->is(Opcode::mbarriers_);
-    check(is_ring, "mbarriers are those of an operation `mbarriers`");
-    check(op.operand(first + 1)->type == Type::scalar(Elem::i32), "a slot is an i32");
-    return is_ring;
+    bool is_array = barriers->op && barriers->op->is(Opcode::mbarriers_);
+    check(is_array, "mbarriers are a result of `mbarriers`");
+    check(op.operand(first + 1)->type == Type::scalar(Elem::i32), "a stage index is an i32");
+    return is_array;
   }
 
   void wgmma_ss(const Op &op) {
     if (!buffer(op, 0) || !buffer(op, 2))
       return;
-    const Type &sum = op.result()->type;
-    check(op.operand(4)->type == sum, "the sum has the type of the result");
+    const Type &accumulator = op.result()->type;
+    check(op.operand(4)->type == accumulator, "the accumulator has the type of the result");
     if (const Value *adds = op.operand_or_null(5))
-      check(adds->type == Type::scalar(Elem::i1), "whether to add is a scalar i1");
+      check(adds->type == Type::scalar(Elem::i1), "the accumulate condition is a scalar i1");
     std::vector<int64_t> perms = op.get(attr::perms_);
-    check(perms.size() == 4 && sum.rank() == 2 && op.operand(0)->type.rank() == 3 &&
+    check(perms.size() == 4 && accumulator.rank() == 2 && op.operand(0)->type.rank() == 3 &&
               op.operand(2)->type.rank() == 3,
           "[M,K] times [K,N] plus [M,N]");
     check(op.operand(0)->type.elem == op.operand(2)->type.elem,
@@ -386,8 +390,8 @@ struct Verifier {
     check(permutes(perms[0], perms[1]) && permutes(perms[2], perms[3]),
           "{perms} permutes the axes of each operand");
     if (errors.empty())
-      check(extent(0, 0) == sum.shape[0] && extent(0, 1) == extent(1, 0) &&
-                extent(1, 1) == sum.shape[1],
+      check(extent(0, 0) == accumulator.shape[0] && extent(0, 1) == extent(1, 0) &&
+                extent(1, 1) == accumulator.shape[1],
             "[M,K] times [K,N] plus [M,N]");
   }
 
@@ -395,24 +399,24 @@ struct Verifier {
     if (!buffer(op, 1))
       return;
     const Type &fragment = op.operand(0)->type, &from = op.operand(1)->type;
-    const Type &sum = op.result()->type;
-    check(op.operand(3)->type == sum, "the sum has the type of the result");
+    const Type &accumulator = op.result()->type;
+    check(op.operand(3)->type == accumulator, "the accumulator has the type of the result");
     if (const Value *adds = op.operand_or_null(4))
-      check(adds->type == Type::scalar(Elem::i1), "whether to add is a scalar i1");
+      check(adds->type == Type::scalar(Elem::i1), "the accumulate condition is a scalar i1");
     check(fragment.elem == from.elem, "both operands have one element type");
     std::vector<int64_t> perm = op.get(attr::perm_), origin = op.get(attr::origin_);
     check(perm == std::vector<int64_t>{0, 1} || perm == std::vector<int64_t>{1, 0},
           "{perm} permutes the axes of the operand");
-    check(fragment.is_tile() && fragment.rank() == 2 && from.rank() == 3 && sum.rank() == 2 &&
-              origin.size() == 2,
+    check(fragment.is_tile() && fragment.rank() == 2 && from.rank() == 3 &&
+              accumulator.rank() == 2 && origin.size() == 2,
           "[M,K] times [K,N] plus [M,N]");
     if (!errors.empty())
       return;
     auto extent = [&](size_t axis) { return from.shape[size_t(1 + perm[axis])]; };
-    check(fragment.shape[0] == sum.shape[0] && extent(1) == sum.shape[1],
+    check(fragment.shape[0] == accumulator.shape[0] && extent(1) == accumulator.shape[1],
           "[M,K] times [K,N] plus [M,N]");
     check(origin[0] >= 0 && origin[0] <= extent(0) - fragment.shape[1] && origin[1] == 0,
-          "the part lies inside of the slot");
+          "the part lies inside the stage");
   }
 
   void memory(const Op &op, size_t value_operands) {
@@ -421,18 +425,19 @@ struct Verifier {
     size_t mask = 1 + value_operands;
     if (const Value *m = op.operand_or_null(mask))
       check(m->type.elem == Elem::i1 && (m->type.is_scalar() || m->type.shape == pointers.shape),
-            "a mask is i1, a scalar or of the shape of the pointers");
+            "a mask is an i1 scalar or an i1 tile of the pointers' shape");
     static const std::set<std::string_view> hints = {
         "", "cg", "cs", "no_allocate", "evict_first", "evict_last"};
     std::string_view hint = op.get(attr::cache_);
     check(hints.count(hint) || hint == (op.is(Opcode::store_) ? "wt" : "cv"),
-          "{cache} is one of cg, cs, no_allocate, evict_first, evict_last; of loads cv, of stores "
-          "wt");
+          "{cache} is one of cg, cs, no_allocate, evict_first, evict_last, cv (loads), wt "
+          "(stores)");
     const Type &value = op.results.empty() ? op.operand(1)->type : op.result()->type;
     check(value.elem == pointers.elem && value.shape == pointers.shape && value.is_number(),
           "the value has the pointers' shape and element type");
     if (op.is(Opcode::load_) && op.operands.size() == 3)
-      check(op.operand(2)->type == value, "the alternative has the type of the value");
+      check(op.operand(2)->type == value,
+            "the value of masked-off elements has the type of the result");
   }
 
   void atomic(const Op &op) {
@@ -452,7 +457,7 @@ struct Verifier {
     bool fits = from.size() == to.size();
     for (size_t d = 0; fits && d < from.size(); d++)
       fits = from[d] == to[d] || from[d] == 1;
-    check(fits, "only axes of extent 1 are repeated");
+    check(fits, "only axes of extent 1 are broadcast");
   }
 
   void dot(const Op &op) {
@@ -463,7 +468,7 @@ struct Verifier {
           "[M,K] times [K,N] plus [M,N]");
     check(op.operand(0)->type.elem == op.operand(1)->type.elem,
           "both operands have one element type");
-    check(op.operand(2)->type == op.result()->type, "the sum has the type of the result");
+    check(op.operand(2)->type == op.result()->type, "the accumulator has the type of the result");
   }
 
   void trans(const Op &op) {
@@ -525,14 +530,14 @@ struct Verifier {
     case Opcode::num_programs_:
       return check(op.result()->type == Type::scalar(Elem::i32) && op.get(attr::axis_, -1) >= 0 &&
                        op.get(attr::axis_) <= 2,
-                   "an i32 for {axis} 0, 1 or 2");
+                   "the result is an i32, and {axis} is 0, 1 or 2");
     case Opcode::block_id_:
     case Opcode::num_blocks_:
       return check(op.result()->type == Type::scalar(Elem::i32) && op.get(attr::axis_, -1) >= 0 &&
                        op.get(attr::axis_) <= 2,
-                   "an i32 for {axis} 0, 1 or 2");
+                   "the result is an i32, and {axis} is 0, 1 or 2");
     case Opcode::num_sms_:
-      return check(op.result()->type == Type::scalar(Elem::i32), "an i32");
+      return check(op.result()->type == Type::scalar(Elem::i32), "the result is an i32");
     case Opcode::host_value_:
       on_host(op);
       same_types(op, 0);
@@ -545,7 +550,7 @@ struct Verifier {
       on_host(op);
       scalars(op, 0, Elem::i64, "a number of bytes is an i64");
       return check(op.result()->type.is_scalar() && op.result()->type.is_pointer(),
-                   "a pointer to it");
+                   "the result is a scalar pointer");
     case Opcode::launch_blocks_:
       return launch_blocks(op);
     case Opcode::range_:
@@ -561,7 +566,7 @@ struct Verifier {
       same_types(op, 0);
       return check(op.result()->type == Type::scalar(Elem::i32) ||
                        op.result()->type == Type::scalar(Elem::i64),
-                   "an i32 or i64 is pinned");
+                   "`no_hoist` takes an i32 or i64");
     case Opcode::splat_:
       keeps_elements(op);
       return check(op.operand(0)->type.is_scalar(), "only a scalar is splat");
@@ -577,7 +582,7 @@ struct Verifier {
     case Opcode::reshape_:
       keeps_elements(op);
       return check(op.result()->type.elements() == op.operand(0)->type.elements(),
-                   "the number of elements stays");
+                   "the number of elements does not change");
     case Opcode::extract_:
       return extract(op);
     case Opcode::cmp_:
@@ -594,10 +599,11 @@ struct Verifier {
     case Opcode::addptr_:
       check(op.operand(0)->type == op.result()->type && op.result()->type.is_pointer() &&
                 is_integer(op.operand(1)->type.elem),
-            "a pointer plus an integer is such a pointer");
+            "the offset is an integer, and the result has the type of the pointer");
       return elementwise(op);
     case Opcode::view_:
-      check(op.operand(0)->type == Type::pointer(op.result()->type.elem), "a view has one base");
+      check(op.operand(0)->type == Type::pointer(op.result()->type.elem),
+            "the base of a view is a scalar pointer to its element type");
       check(op.operands.size() == 2 + size_t(op.result()->type.rank()), "one stride per axis");
       for (size_t i = 1; i < op.operands.size(); i++)
         check(op.operand(i)->type == Type::scalar(Elem::i64), "offset and strides are i64");
@@ -610,7 +616,7 @@ struct Verifier {
       check(!fn.constant_memory.empty(), "only a function with constant memory reads it");
       check(op.operand(0)->type.is_number() && op.operand(0)->type.elem == Elem::i32 &&
                 op.result()->type.is_number(),
-            "offsets are i32, and what is read are numbers");
+            "offsets are i32, and the elements are numbers");
       return elementwise(op);
     case Opcode::atomic_:
     case Opcode::atomic_cas_:
@@ -646,10 +652,10 @@ struct Verifier {
       yields(*op.blocks[0], Opcode::condition_, {});
       return yields(*op.blocks[1], Opcode::yield_, op.results);
     case Opcode::for_loop_:
-      check(op.operand(0)->type == Type::scalar(Elem::i32), "the trip count is an i32");
+      check(op.operand(0)->type == Type::scalar(Elem::i32), "the number of iterations is an i32");
       check(!op.blocks[0]->arguments.empty() &&
                 op.blocks[0]->arguments[0]->type == Type::scalar(Elem::i32),
-            "the counter is an i32");
+            "the induction variable is an i32");
       carried(op, 1, *op.blocks[0], 1);
       return yields(*op.blocks[0], Opcode::yield_, op.results);
     case Opcode::if_else_:
@@ -662,15 +668,15 @@ struct Verifier {
       for (const Value *operand : op.operands)
         check(operand->type.is_number(), "only numbers are printed");
       return check(op.has(attr::text_) && places_in(op.get(attr::text_)) == op.operands.size(),
-                   "{text} has a place for each operand");
+                   "{text} has one placeholder per operand");
     case Opcode::assert_:
       check(op.has(attr::text_), "an assertion has a {text}");
       return check(op.operand(0)->type.is_number() && op.operand(0)->type.elem == Elem::i1,
-                   "what must hold is i1");
+                   "the asserted condition is i1");
     case Opcode::shared_alloc_:
-      return check(op.result()->type.is_shared(), "allocates a buffer");
+      return check(op.result()->type.is_shared(), "the result is a buffer");
     case Opcode::stage_index_:
-      return check(op.get(attr::stages_) > 0, "a ring has slots");
+      return check(op.get(attr::stages_) > 0, "{stages} is positive");
     case Opcode::shared_store_:
     case Opcode::async_copy_:
       return into_buffer(op);
@@ -684,9 +690,9 @@ struct Verifier {
                    "only the layout changes");
     case Opcode::warp_specialize_:
       check(fn.producer_warps > 0 && op.parent->parent == nullptr,
-            "warps part at the top of a function that has producer warps");
-      check(fn.consumer_groups > 0, "a function has one consumer group or several");
-      check(op.results.empty(), "warps that part give no values");
+            "`warp_specialize` is at the top level of a function with producer warps");
+      check(fn.consumer_groups > 0, "a function has at least one consumer group");
+      check(op.results.empty(), "`warp_specialize` has no results");
       yields(*op.blocks[0], Opcode::yield_, {});
       return yields(*op.blocks[1], Opcode::yield_, {});
     case Opcode::consumer_group_id_: {
@@ -695,16 +701,16 @@ struct Verifier {
         own = own->parent->parent;
       return check(own->parent && own == own->parent->blocks[0] &&
                        op.result()->type == Type::scalar(Elem::i32),
-                   "consumer groups are those of the first block of a specialize");
+                   "`consumer_group_id` is in the first block of `warp_specialize`");
     }
     case Opcode::mbarriers_: {
-      const Type &ring = op.result()->type;
-      return check(ring.is_shared() && ring.elem == Elem::i64 && ring.elements() == ring.shape[0] &&
-                       op.get(attr::arrivals_) > 0,
-                   "mbarriers are 64 bits each and expect {arrivals}");
+      const Type &array = op.result()->type;
+      return check(array.is_shared() && array.elem == Elem::i64 &&
+                       array.elements() == array.shape[0] && op.get(attr::arrivals_) > 0,
+                   "mbarriers are i64, and {arrivals} is positive");
     }
     case Opcode::stage_phase_:
-      return check(op.get(attr::stages_) > 0, "a ring has slots");
+      return check(op.get(attr::stages_) > 0, "{stages} is positive");
     case Opcode::mbarrier_wait_:
       mbarrier(op, 0);
       return check(op.operand(2)->type == Type::scalar(Elem::i32), "a parity is an i32");
@@ -737,7 +743,7 @@ struct Verifier {
     if (!arithmetic)
       return;
     same_types(op, 0);
-    check(op.is(Opcode::copy_) || op.result()->type.is_number(), "only numbers are computed with");
+    check(op.is(Opcode::copy_) || op.result()->type.is_number(), "arithmetic requires numbers");
   }
 
   // Loops and branches may have any number of results.

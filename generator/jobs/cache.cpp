@@ -13,7 +13,7 @@
 // Cached code ends up in the user's programs. So open() rejects a directory that other users can
 // write to.
 //
-// Tested by tests/compile/cache_test.cpp.
+// Tested by tests/unit/jobs/cache_test.cpp.
 
 #include "jobs/cache.h"
 

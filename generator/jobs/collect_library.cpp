@@ -1,6 +1,6 @@
 // Collects variants, parameters and images into a Library. See collect_library.h.
 //
-// Tested by tests/compile/compile_test.cpp.
+// Tested by tests/end_to_end/compile/compile_test.cpp.
 
 #include "jobs/collect_library.h"
 #include "jobs/preferences.h"
@@ -58,8 +58,8 @@ KernelEntry &kernel_named(Library &library, const std::string &name,
 // Whether the job has an image. If a schedule consists of two launches, both must have an image.
 bool is_complete(const std::vector<KernelJob> &jobs, size_t i) {
   const Schedule &schedule = jobs[i].candidate.schedule;
-  return !jobs[i].is_left_out && (!schedule.is_first() || !jobs[i + 1].is_left_out) &&
-         (!schedule.is_second() || !jobs[i - 1].is_left_out);
+  return !jobs[i].is_skipped() && (!schedule.is_first() || !jobs[i + 1].is_skipped()) &&
+         (!schedule.is_second() || !jobs[i - 1].is_skipped());
 }
 
 } // namespace

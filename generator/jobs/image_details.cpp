@@ -1,6 +1,6 @@
 // Collects the details of a compiled kernel. See image_details.h.
 //
-// Tested by tests/compile/image_details_test.cpp.
+// Tested by tests/unit/jobs/image_details_test.cpp.
 
 #include "jobs/image_details.h"
 
@@ -76,8 +76,8 @@ ImageDetails::Occupancy occupancy_of(const Gpu &gpu, int threads, int registers,
   int warps = (threads + warp - 1) / warp;
   int registers_of_block = warps * warp * ((registers + unit - 1) / unit * unit);
   std::pair<int, const char *> limits[] = {
-      {gpu.blocks_per_multiprocessor, "blocks"},
-      {gpu.threads_per_multiprocessor / (warps * warp), "threads"},
+      {gpu.max_blocks_per_sm, "blocks"},
+      {gpu.max_threads_per_sm / (warps * warp), "threads"},
       {gpu.registers_per_block / std::max(registers_of_block, 1), "registers"},
       {(gpu.max_shared_bytes + system_bytes) / std::max(shared_bytes + system_bytes, 1),
        "shared memory"},
@@ -87,7 +87,7 @@ ImageDetails::Occupancy occupancy_of(const Gpu &gpu, int threads, int registers,
                         [](const auto &a, const auto &b) { return a.first < b.first; });
   return {.blocks = blocks,
           .warps = blocks * warps,
-          .max_warps = gpu.threads_per_multiprocessor / warp,
+          .max_warps = gpu.max_threads_per_sm / warp,
           .limit = limit};
 }
 

@@ -1,6 +1,7 @@
 // Implements the job list: looks up the cache, chooses schedules, runs and packs. See job_list.h.
 //
-// Tested by tests/compile/compile_test.cpp, schedules_test.cpp and kernel_cache_test.cpp.
+// Tested by tests/end_to_end/compile/compile_test.cpp, schedules_test.cpp and
+// tests/unit/jobs/kernel_cache_test.cpp.
 
 #include "jobs/job_list.h"
 
@@ -51,7 +52,7 @@ KernelJob done_job(CachedKernel kernel, const KernelJob &like) {
   KernelJob job = like;
   job.candidate.schedule = std::move(kernel.schedule);
   job.is_done = true;
-  job.is_left_out = kernel.is_left_out;
+  job.skip_reason = kernel.skip_reason;
   job.warnings = std::move(kernel.warnings);
   job.image = std::move(kernel.image);
   return job;
@@ -162,7 +163,7 @@ void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs)
       const KernelJob &job = jobs[i];
       has_failed |= job.failure.has_value();
       kernels.push_back({.schedule = job.candidate.schedule,
-                         .is_left_out = job.is_left_out,
+                         .skip_reason = job.skip_reason,
                          .warnings = job.warnings,
                          .image = job.image,
                          .code = job.code ? job.code->key : ""});

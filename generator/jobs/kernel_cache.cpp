@@ -13,7 +13,7 @@
 //
 // The cache does not store failures.
 //
-// Tested by tests/compile/kernel_cache_test.cpp.
+// Tested by tests/unit/jobs/kernel_cache_test.cpp.
 
 #include "jobs/kernel_cache.h"
 
@@ -156,7 +156,7 @@ template <typename Archive> void fields(Archive &archive, Image &image) {
           image.cubin_bytes, image.has_checks, image.launch, image.host_symbol, image.host_object);
 }
 template <typename Archive> void fields(Archive &archive, CachedKernel &kernel) {
-  archive(kernel.schedule, kernel.is_left_out, kernel.warnings, kernel.image, kernel.code);
+  archive(kernel.schedule, kernel.skip_reason, kernel.warnings, kernel.image, kernel.code);
 }
 template <typename Archive> void fields(Archive &archive, Resources &resources) {
   archive(resources.registers, resources.spill_stores, resources.spill_loads, resources.stack_bytes,
@@ -217,7 +217,7 @@ std::optional<std::vector<CachedKernel>> KernelCache::find(const std::string &ke
   if (!kernels)
     return std::nullopt;
   for (CachedKernel &kernel : *kernels) {
-    if (kernel.is_left_out)
+    if (kernel.skip_reason != SkipReason::none)
       continue;
     std::optional<MachineCode> code = find_code(kernel.code);
     if (!code)

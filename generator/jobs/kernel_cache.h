@@ -9,6 +9,7 @@
 #include "ir/schedule.h"
 #include "jobs/cache.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,10 +26,19 @@ struct MachineCode {
   std::string ptx; // input of ptxas; empty if the code comes from the cache
 };
 
+/// Why a job has no image although nothing failed.
+enum class SkipReason : uint8_t {
+  none,           // the job has an image
+  shared_memory,  // the schedule needs more shared memory than the GPU has
+  spills,         // the schedule's block tile needs more registers than a thread has
+  ptxas_advisory, // ptxas serializes the wgmma instructions of the schedule
+  shard,          // this call compiles machine code of a shard; a later call makes the images
+};
+
 /// A kernel of a variant for a GPU in one schedule.
 struct CachedKernel {
   Schedule schedule;
-  bool is_left_out = false; // if true, there is no image
+  SkipReason skip_reason = SkipReason::none;
   std::vector<Remark> warnings;
   Image image;
   std::string code; // cache key of the image's bytes

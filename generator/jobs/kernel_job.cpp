@@ -1,6 +1,6 @@
 // Runs a kernel job: from tile IR to an image or to the requested stage. See kernel_job.h.
 //
-// Tested by tests/compile/compile_test.cpp and schedules_test.cpp.
+// Tested by tests/end_to_end/compile/compile_test.cpp and schedules_test.cpp.
 
 #include "jobs/kernel_job.h"
 
@@ -102,8 +102,8 @@ constexpr size_t max_causes = 3; // notes per message: only the largest consumer
 // "3 tiles of f16[128,64]"
 std::string text_of_buffer(const ir::Type &buffer) {
   ir::Type tile = ir::Type::tile(buffer.elem, {buffer.shape.begin() + 1, buffer.shape.end()});
-  int64_t slots = buffer.shape[0];
-  return (slots == 1 ? "one tile of " : std::to_string(slots) + " tiles of ") + ir::text_of(tile);
+  int64_t stages = buffer.shape[0];
+  return (stages == 1 ? "one tile of " : std::to_string(stages) + " tiles of ") + ir::text_of(tile);
 }
 
 // Notes for the largest shared memory buffers. If buffers share an address range, only the largest.
@@ -193,7 +193,7 @@ Remark spill_warning(const ir::Function &function, const Resources &resources, c
 }
 
 // The source operation of the first matmul: ptxas' performance warnings are mostly about matmuls.
-int origin_of_product(const ir::Function &function) {
+int origin_of_matmul(const ir::Function &function) {
   int origin = Remark::kernel;
   ir::for_each_op(*function.body, [&](const ir::Op &op) {
     bool is_matmul =
@@ -213,14 +213,14 @@ std::vector<Remark> warnings_about(const ir::Function &function, const Resources
   add_bank_conflicts(function, gpu, warnings);
   for (const std::string &advice : resources.advice)
     warnings.push_back({{Message::slow_code, {function.name, std::string(gpu.name), advice}},
-                        origin_of_product(function),
+                        origin_of_matmul(function),
                         {{{Message::try_tiles, {}}}}});
   return warnings;
 }
 
 // Blocks per SM, from the registers of the machine code; nullopt if the registers are unknown.
-std::optional<int64_t> resident_programs(const ir::Function &function, const Gpu &gpu,
-                                         const Resources &resources) {
+std::optional<int64_t> blocks_per_sm(const ir::Function &function, const Gpu &gpu,
+                                     const Resources &resources) {
   if (!resources.registers)
     return std::nullopt;
   return occupancy_of(gpu, function.threads(), resources.registers,
@@ -235,9 +235,9 @@ LaunchConfig launch_config_of(const ir::Function &function, const Gpu &gpu,
   LaunchConfig launch = launch_config(function);
   launch.schedule = schedule;
   launch.cost = candidate.cost;
-  std::optional<int64_t> resident = resident_programs(function, gpu, resources);
-  if (candidate.work && resident)
-    launch.cost = cost_of_elementwise(*candidate.work, std::max<int64_t>(*resident, 1));
+  std::optional<int64_t> blocks = blocks_per_sm(function, gpu, resources);
+  if (candidate.work && blocks)
+    launch.cost = cost_of_elementwise(*candidate.work, std::max<int64_t>(*blocks, 1));
   if (schedule.is_first())
     launch.part = LaunchConfig::Part::first;
   else if (schedule.is_second())
@@ -362,9 +362,9 @@ std::optional<Error> build_text(const CompileOptions &options, const ir::Functio
 }
 
 // Adds the stages of --keep, under a file name that is the same in every build.
-std::optional<Error> keep_forms(const CompileOptions &options, const ir::Function &function,
-                                const std::string &heading, const std::string &tile_ir,
-                                const MachineCode &code, KernelJob &job) {
+std::optional<Error> keep_stages(const CompileOptions &options, const ir::Function &function,
+                                 const std::string &heading, const std::string &tile_ir,
+                                 const MachineCode &code, KernelJob &job) {
   std::string stem = function.name + "-" + short_hash(function.name + heading);
   for (Stage stage : options.keep) {
     if (stage == Stage::tile_ir)
@@ -401,7 +401,7 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
   std::optional<Remark> too_large = check_shared(function, 0, gpu);
   if (too_large && !job.candidate.schedule.is_baseline()) { // its stages use too much
     if (options.stage == Stage::library) {
-      job.is_left_out = true;
+      job.skip_reason = SkipReason::shared_memory;
       return std::nullopt;
     }
     job.candidate.schedule = {};
@@ -419,7 +419,7 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
     tile_ir = ir::print(function);
   Result<MachineCode> *made = machine_code(function, gpu, session, job.times);
   if (!made) {
-    job.is_left_out = true;
+    job.skip_reason = SkipReason::shard;
     return std::nullopt;
   }
   Result<MachineCode> &code = *made;
@@ -427,7 +427,7 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
     return code.error();
   job.code = &*code;
   if (options.shards) { // the later call that makes the library reports the messages
-    job.is_left_out = true;
+    job.skip_reason = SkipReason::shard;
     return std::nullopt;
   }
   if (std::optional<Remark> failure = check_shared(function, code->resources.static_shared, gpu))
@@ -437,10 +437,10 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
   if (!job.candidate.schedule.is_baseline() && !code->resources.advice.empty()) {
     job.warnings = {{{Message::schedule_left_out,
                       {function.name, std::string(gpu.name), text_of(job.candidate.schedule)}},
-                     origin_of_product(function)}};
-    job.is_left_out = true;
+                     origin_of_matmul(function)}};
+    job.skip_reason = SkipReason::ptxas_advisory;
   } else if (!job.candidate.schedule.is_baseline() && code->resources.spill_stores) {
-    job.is_left_out = true; // it spills: the tile is too large
+    job.skip_reason = SkipReason::spills;
   } else {
     job.warnings = warnings_about(function, code->resources, gpu);
   }
@@ -448,12 +448,12 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
     job.stage_output = code->cubin;
   if (options.stage == Stage::sass_stats)
     job.stage_output = sass_stats({code->cubin, code->resources}, function.name, gpu);
-  if (options.stage != Stage::library || job.is_left_out)
+  if (options.stage != Stage::library || job.is_skipped())
     return std::nullopt;
 
   job.image = make_image(function, gpu, job.candidate, *code);
   if (!options.keep.empty())
-    if (std::optional<Error> failure = keep_forms(options, function, heading, tile_ir, *code, job))
+    if (std::optional<Error> failure = keep_stages(options, function, heading, tile_ir, *code, job))
       return failure;
   if (options.details)
     job.image.details = details_of(function, gpu, code->cubin, code->resources.registers,

@@ -4,6 +4,7 @@
 
 #include "diagnose/remark.h"
 #include "jobs/compile_options.h"
+#include "jobs/kernel_cache.h"
 #include "jobs/shared_code.h"
 #include "schedule/candidate.h"
 #include "support/time_report.h"
@@ -29,13 +30,15 @@ struct KernelJob {
   std::string kept_as;         // cache key of all schedules of the kernel; empty = no cache
   MachineCode *code = nullptr; // has its image only after all jobs are done; null = none
   bool is_done = false;        // the result comes from the cache
-  bool is_left_out = false;    // no image: another schedule is better, or another shard has it
+  SkipReason skip_reason = SkipReason::none;
   std::optional<Remark> failure;
   std::vector<Remark> warnings;
   std::string printed, stage_output;
   std::vector<KeptFile> kept;
   Image image;
   StepTimes times = {};
+
+  bool is_skipped() const { return skip_reason != SkipReason::none; }
 };
 
 /// Runs the job and stores the result in it. The image's bytes are missing until pack() runs for

@@ -1,10 +1,8 @@
 // Implements the limits on compiled kernels. See limits.h.
 //
-// Tested by tests/compile/requirements_test.cpp.
+// Tested by tests/unit/jobs/limits_test.cpp.
 
 #include "jobs/limits.h"
-
-#include "emit/report/report.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -127,7 +125,9 @@ std::vector<Error> unmet(const Library &library, const std::vector<Limit> &limit
           std::string name = "`" + kernel.name + "` for " + image.gpu;
           if (!image.launch.schedule.is_baseline())
             name += ", schedule " + text_of(image.launch.schedule);
-          if (std::string values = variant_name(kernel, variant, " "); !values.empty())
+          if (std::string values =
+                  variant_name(variant.values.text(kernel.axes), variant.plan.specialization);
+              !values.empty())
             name += ", " + values;
           failures.push_back({Message::requirement_unmet,
                               {name,

@@ -1,6 +1,6 @@
 // Implements the order of variants and the default variant. See preferences.h.
 //
-// Tested by tests/compile/compile_test.cpp.
+// Tested by tests/end_to_end/compile/compile_test.cpp.
 
 #include "jobs/preferences.h"
 
@@ -24,7 +24,7 @@ bool has_values(const std::vector<Axis> &axes, const Variant &variant,
     for (size_t axis = 0; axis < axes.size(); axis++) {
       if (axes[axis].name != one.name)
         continue;
-      if (axes[axis].values[size_t(variant.values[axis])].name != one.value)
+      if (variant.values.value(axes, axis).name != one.value)
         return false;
       has_any = true;
     }
@@ -80,7 +80,7 @@ std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Va
     double product = 1;
     for (size_t axis = 0; axis < axes.size(); axis++) {
       long long extent;
-      llvm::StringRef value = axes[axis].values[variants[i].values[axis]].name;
+      llvm::StringRef value = variants[i].values.value(axes, axis).name;
       if (axes[axis].tuned && !value.getAsInteger(0, extent))
         product *= double(extent);
     }
@@ -98,7 +98,7 @@ std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Va
     return spills(a) != spills(b) ? spills(b) : tile(a) > tile(b);
   });
   std::vector<int> preferences(variants.size());
-  std::map<std::vector<int>, int> of_values;
+  std::map<VariantValues, int> of_values;
   for (size_t i = 0; i < order.size(); i++)
     of_values[variants[size_t(order[i])].values] = preferences[order[i]] = int(i);
   for (int i = 0; i < int(variants.size()); i++)

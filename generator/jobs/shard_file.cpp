@@ -3,11 +3,11 @@
 // Format: a line that identifies the format, the SHA-256 of the rest, then the codes. A code is a
 // sequence of fields. Each text field follows its length in eight bytes, little endian.
 //
-// Tested by tests/compile/shards_test.cpp.
+// Tested by tests/unit/jobs/shards_test.cpp.
 
 #include "jobs/shard_file.h"
 
-#include "diagnostics/source_file.h"
+#include "support/read_file.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -15,8 +15,6 @@
 #include "llvm/Support/SHA256.h"
 
 #include <array>
-#include <fstream>
-#include <iterator>
 
 namespace tritonc {
 namespace {
@@ -97,16 +95,12 @@ std::string shard_file(std::vector<StoredCode> codes) {
 }
 
 Result<std::vector<StoredCode>> read_shard_file(const std::string &path) {
-  FileProblem problem = problem_with(path);
-  if (!problem.error.empty())
-    return Error{Message::cannot_read, {path, problem.error}};
-  if (!problem.kind.empty())
-    return Error{Message::not_a_regular_file, {path, problem.kind}};
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  Result<std::string> bytes = read_file(path, max_data_bytes);
+  if (!bytes)
+    return bytes.error();
   Error damaged = {Message::cannot_read,
                    {path, "it is not an intact output of `tritonc compile --shard`"}};
-  llvm::StringRef text = bytes;
+  llvm::StringRef text = *bytes;
   if (!text.consume_front(first_line) || text.size() < hash_size ||
       text.take_front(hash_size) != hash_of(text.drop_front(hash_size)))
     return damaged;

@@ -1,7 +1,8 @@
 // Generates machine code from tile IR with LLVM and ptxas, or takes it from the cache or a shard
 // file. See shared_code.h.
 //
-// Tested by tests/compile/schedules_test.cpp, kernel_cache_test.cpp and shards_test.cpp.
+// Tested by tests/end_to_end/compile/schedules_test.cpp, tests/unit/jobs/kernel_cache_test.cpp and
+// shards_test.cpp.
 
 #include "jobs/shared_code.h"
 #include "support/version.h"

@@ -1,7 +1,8 @@
 // Runs the front end for all variants, checks the kernels and adds specialized kernels. See
 // translated_variant.h.
 //
-// Tested by tests/compile/compile_test.cpp, variants_test.cpp and specialization_test.cpp.
+// Tested by tests/end_to_end/compile/compile_test.cpp, tests/unit/variants/variants_test.cpp and
+// specialization_test.cpp.
 
 #include "jobs/translated_variant.h"
 
@@ -81,7 +82,7 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
     Watchdog::Task task(options.watchdog, "`" + variant.source->path + "`");
     variant.front_end = variant.times.measure(Step::front_end, [&] {
       return translate_source(front_end_input(options, variant),
-                              [](const FrontEndResult &result, Diagnostics &diagnostics) {
+                              [](const FrontEndResult &result, DiagnosticEngine &diagnostics) {
                                 for (const ir::Function &kernel : result.kernels)
                                   lint(kernel, diagnostics);
                               });
@@ -111,10 +112,7 @@ bool is_wanted(const TranslatedVariant &variant, const ir::Function &function,
 }
 
 std::string name_of(const TranslatedVariant &variant, const ir::Function &function) {
-  std::string name = variant.choice->text;
-  if (!function.plan.specialization.empty())
-    name += (name.empty() ? "under " : ", under ") + function.plan.specialization;
-  return name;
+  return variant_name(variant.choice->text, function.plan.specialization);
 }
 
 std::optional<Error> check_kernels(const CompileOptions &options, const Plan &plan,
@@ -135,7 +133,7 @@ std::optional<Error> check_kernels(const CompileOptions &options, const Plan &pl
   return find_kernel_twice(variants, options.gpus);
 }
 
-void find_unused_axes(const std::vector<TranslatedVariant> &variants, DiagnosticList &findings) {
+void find_unused_axes(const std::vector<TranslatedVariant> &variants, DiagnosticList &diagnostics) {
   std::vector<std::pair<std::string, bool>> is_used; // per axis, in the order of the axes
   for (const TranslatedVariant &variant : variants)
     for (size_t i = 0; i < variant.source->axes.size(); i++) {
@@ -144,17 +142,17 @@ void find_unused_axes(const std::vector<TranslatedVariant> &variants, Diagnostic
       auto entry = llvm::find_if(is_used, has_name);
       if (entry == is_used.end())
         entry = is_used.insert(entry, {axis.name, false});
-      for (const Define &define : axis.values[size_t(variant.choice->values[i])].defines)
+      for (const Define &define : variant.choice->values.value(variant.source->axes, i).defines)
         entry->second |= !llvm::is_contained(variant.front_end.unused_macros, define.name);
     }
   for (const auto &[name, used] : is_used)
     if (!used)
-      findings.add(diagnostic(Message::unused_axis, {name}));
+      diagnostics.add(diagnostic(Message::unused_axis, {name}));
 }
 
 std::optional<Error> add_specialized_kernels(const CompileOptions &options,
                                              std::vector<TranslatedVariant> &variants,
-                                             DiagnosticList &findings) {
+                                             DiagnosticList &diagnostics) {
   if (options.specialize.empty())
     return std::nullopt;
   Result<std::vector<Specialization>> all = parse_specializations(options.specialize);
@@ -178,7 +176,7 @@ std::optional<Error> add_specialized_kernels(const CompileOptions &options,
     if (!is_known[i])
       return (*all)[i].unknown_to(kernels);
     if (!is_used[i])
-      findings.add(diagnostic(Message::specialization_without_effect, {(*all)[i].text()}));
+      diagnostics.add(diagnostic(Message::specialization_without_effect, {(*all)[i].text()}));
   }
   return std::nullopt;
 }

@@ -38,13 +38,13 @@ std::string name_of(const TranslatedVariant &variant, const ir::Function &functi
 std::optional<Error> check_kernels(const CompileOptions &options, const Plan &plan,
                                    const std::vector<TranslatedVariant> &variants);
 
-/// Adds a warning to `findings` for each axis whose macros no source uses in any variant.
-void find_unused_axes(const std::vector<TranslatedVariant> &variants, DiagnosticList &findings);
+/// Adds a warning to `diagnostics` for each axis whose macros no source uses in any variant.
+void find_unused_axes(const std::vector<TranslatedVariant> &variants, DiagnosticList &diagnostics);
 
-/// Adds the specialized kernels (specialization.h) to all variants. Adds a warning to `findings`
+/// Adds the specialized kernels (specialization.h) to all variants. Adds a warning to `diagnostics`
 /// for each specialization that changes nothing.
 std::optional<Error> add_specialized_kernels(const CompileOptions &options,
                                              std::vector<TranslatedVariant> &variants,
-                                             DiagnosticList &findings);
+                                             DiagnosticList &diagnostics);
 
 } // namespace tritonc

@@ -1,7 +1,7 @@
 // Implements the queries on the syntax tree: spellings of operators, cache hints, side effects,
 // copies. See ast.h.
 //
-// Tested by tests/language/parser_test.cpp and tests/language/checker_test.cpp.
+// Tested by tests/unit/language/parser_test.cpp and tests/unit/language/checker_test.cpp.
 
 #include "language/ast.h"
 
@@ -38,8 +38,8 @@ namespace {
 void remove_checks(Expr *expr, bool &found) {
   if (!expr)
     return;
-  for (Subscript &position : expr->subscripts)
-    found |= std::exchange(position.is_checked, false);
+  for (Subscript &subscript : expr->subscripts)
+    found |= std::exchange(subscript.is_checked, false);
   for (ExprPtr &operand : expr->operands)
     remove_checks(operand.get(), found);
 }
@@ -102,7 +102,7 @@ bool has_effects(const Expr &expr) { return effect_in(expr) != nullptr; }
 
 namespace {
 
-bool is_of_numbers(const Expr &expr, int &nodes) {
+bool is_arithmetic(const Expr &expr, int &nodes) {
   constexpr int most = 1000; // constants that refer to constants can grow exponentially
   switch (expr.kind) {
   case Expr::Kind::integer:
@@ -124,7 +124,7 @@ bool is_of_numbers(const Expr &expr, int &nodes) {
   if (++nodes > most || expr.type.is_tile() || !expr.type.is_number())
     return false;
   return std::all_of(expr.operands.begin(), expr.operands.end(),
-                     [&](const ExprPtr &operand) { return is_of_numbers(*operand, nodes); });
+                     [&](const ExprPtr &operand) { return is_arithmetic(*operand, nodes); });
 }
 
 ExprPtr copy(const Expr &expr) {
@@ -148,7 +148,7 @@ ExprPtr copy(const Expr &expr) {
 
 ExprPtr copy_of_constant(const Expr &expr) {
   int nodes = 0;
-  return is_of_numbers(expr, nodes) ? copy(expr) : nullptr;
+  return is_arithmetic(expr, nodes) ? copy(expr) : nullptr;
 }
 
 namespace {
@@ -197,8 +197,8 @@ bool has_loads(const Expr &expr) {
   bool found = false;
   for_each_expr(expr, [&](const Expr &e) {
     found |= e.is(Expr::Kind::deref);
-    for (const Subscript &position : e.subscripts)
-      found |= position.is_checked;
+    for (const Subscript &subscript : e.subscripts)
+      found |= subscript.is_checked;
   });
   return found;
 }

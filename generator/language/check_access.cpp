@@ -1,6 +1,6 @@
 // Checks memory accesses, subscripts, casts and calls. See checker.h.
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -21,7 +21,7 @@ void Checker::check_deref(Expr &expr, bool is_store) {
     return;
   ExprPtr &pointer = expr.operands[0];
   if (!pointer->type.is_pointer())
-    return report(Message::deref_of_number, expr.at, {name_of(pointer->type)}, {pointer->range});
+    return report(Message::deref_of_scalar, expr.at, {name_of(pointer->type)}, {pointer->range});
   if (pointer->type.scalar == Scalar::void_)
     return report(Message::bad_operand, expr.at, {"*", name_of(pointer->type)}, {pointer->range});
   if (expr.operands.size() == 2) {
@@ -148,7 +148,7 @@ void Checker::check_subscript(Expr &expr) {
   }
   auto has = [&](Where kind) {
     return std::any_of(expr.subscripts.begin(), expr.subscripts.end(),
-                       [&](const Subscript &position) { return position.kind == kind; });
+                       [&](const Subscript &subscript) { return subscript.kind == kind; });
   };
   if (has(Where::gather))
     return check_gather(expr);
@@ -159,12 +159,12 @@ void Checker::check_subscript(Expr &expr) {
   const Expr &tile = *expr.operands[0];
   size_t rank = tile.type.shape.size(), named = 0;
   Type type = tile.type.with_shape({});
-  for (const Subscript &position : expr.subscripts) {
-    if (position.kind == Where::newaxis)
+  for (const Subscript &subscript : expr.subscripts) {
+    if (subscript.kind == Where::newaxis)
       type.shape.push_back(1);
-    else if ((position.kind == Where::keep || position.scans) && named < rank)
+    else if ((subscript.kind == Where::keep || subscript.scans) && named < rank)
       type.shape.push_back(tile.type.shape[named]);
-    named += position.kind != Where::newaxis;
+    named += subscript.kind != Where::newaxis;
   }
   if (named != rank) {
     report(Message::subscript_axes, expr.at,
@@ -188,23 +188,23 @@ bool Checker::can_reduce(const Expr &expr) {
   using Where = Subscript::Kind;
   const Expr &tile = *expr.operands[0];
   const Subscript *first = nullptr;
-  for (const Subscript &position : expr.subscripts) {
-    if (!position.combines())
+  for (const Subscript &subscript : expr.subscripts) {
+    if (!subscript.combines())
       continue;
     if (!tile.type.is_number()) {
-      report(Message::bad_operand, position.at, {"reduction", name_of(tile.type)}, {tile.range});
+      report(Message::bad_operand, subscript.at, {"reduction", name_of(tile.type)}, {tile.range});
       return false;
     }
     if (!first)
-      first = &position;
+      first = &subscript;
     bool is_mixed =
-        first != &position &&
-        (std::max(first->kind, position.kind) >= Where::argmax ||
-         (std::max(first->kind, position.kind) >= Where::any && first->kind != position.kind));
+        first != &subscript &&
+        (std::max(first->kind, subscript.kind) >= Where::argmax ||
+         (std::max(first->kind, subscript.kind) >= Where::any && first->kind != subscript.kind));
     if (!is_mixed)
       continue;
-    report(Message::reductions_mixed, position.at, {}, {expr.range});
-    report(Message::reduce_in_turn, position.at);
+    report(Message::reductions_mixed, subscript.at, {}, {expr.range});
+    report(Message::reduce_in_turn, subscript.at);
     return false;
   }
   return true;
@@ -215,13 +215,13 @@ bool Checker::can_reduce(const Expr &expr) {
 bool Checker::convert_to_reduce(Expr &expr) {
   using Where = Subscript::Kind;
   ExprPtr &tile = expr.operands[0];
-  for (const Subscript &position : expr.subscripts) {
-    bool asks_truth = position.kind == Where::any || position.kind == Where::all;
+  for (const Subscript &subscript : expr.subscripts) {
+    bool asks_truth = subscript.kind == Where::any || subscript.kind == Where::all;
     if (asks_truth && !to_bool(tile))
       return false;
-    bool chooses = position.kind == Where::max || position.kind == Where::min;
+    bool chooses = subscript.kind == Where::max || subscript.kind == Where::min;
     const Type &type = tile->type;
-    if (!position.combines() || asks_truth)
+    if (!subscript.combines() || asks_truth)
       continue;
     if (is_small_float(type.scalar) || (type.is_bool() && !chooses))
       wrap(tile, type.with_scalar(promoted(type.scalar)));
@@ -235,17 +235,17 @@ void Checker::check_permutation(Expr &expr) {
   size_t rank = tile.type.shape.size();
   std::vector<bool> seen(rank, false);
   Type type = tile.type.with_shape({});
-  for (Subscript &position : expr.subscripts) {
-    if (position.kind != Subscript::Kind::axis) {
-      report(Message::subscript_mixed, position.at, {}, {expr.range});
-      return report(Message::permute_alone, position.at);
+  for (Subscript &subscript : expr.subscripts) {
+    if (subscript.kind != Subscript::Kind::axis) {
+      report(Message::subscript_mixed, subscript.at, {}, {expr.range});
+      return report(Message::permute_alone, subscript.at);
     }
-    check_expr(position.axis);
-    if (position.axis->type.is_error())
+    check_expr(subscript.axis);
+    if (subscript.axis->type.is_error())
       return;
-    std::optional<int64_t> axis = constant_integer(*position.axis);
+    std::optional<int64_t> axis = constant_integer(*subscript.axis);
     if (!axis || *axis < 0 || *axis >= int64_t(rank) || seen[size_t(*axis)])
-      return report(Message::bad_permutation, position.at, {std::to_string(rank - 1)},
+      return report(Message::bad_permutation, subscript.at, {std::to_string(rank - 1)},
                     {expr.range});
     seen[size_t(*axis)] = true;
     type.shape.push_back(tile.type.shape[size_t(*axis)]);

@@ -10,7 +10,7 @@
 //     atomic_add(TYPE, M, N)(pointers, values, mask)      TYPE and the shape are those of pointers
 //     atomic_add_TYPE_MxN(pointers, values, mask)
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 

@@ -9,7 +9,7 @@
 // launch. All arrays of a file together must fit into the GPU's constant memory, so a kernel may
 // use any array.
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"

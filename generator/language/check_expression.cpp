@@ -1,6 +1,6 @@
 // Checks expressions: names, operators, matmul and `?:`. See checker.h.
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"

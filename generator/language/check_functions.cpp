@@ -4,7 +4,7 @@
 // the number and the depth of the inlined calls have limits. Parameters and results may be tiles.
 // Arguments convert to the parameter types as in an assignment.
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 

@@ -3,7 +3,7 @@
 //     x[:, gather(i)]    result[m, n] is x[m, i[m, n]]: i has the shape of the result
 //     x[2, n]            one element; x[2, :] is a row
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -18,13 +18,13 @@ void Checker::check_gather(Expr &expr) {
   const Extents &shape = tile.type.shape;
   size_t axis = expr.subscripts.size();
   for (size_t d = 0; d < expr.subscripts.size(); d++) {
-    const Subscript &position = expr.subscripts[d];
-    bool is_first = position.kind == Where::gather && axis == expr.subscripts.size();
+    const Subscript &subscript = expr.subscripts[d];
+    bool is_first = subscript.kind == Where::gather && axis == expr.subscripts.size();
     if (is_first) {
       axis = d;
-    } else if (position.kind != Where::keep) {
-      report(Message::gather_mixed, position.at, {}, {expr.range});
-      return report(Message::gather_alone, position.at);
+    } else if (subscript.kind != Where::keep) {
+      report(Message::gather_mixed, subscript.at, {}, {expr.range});
+      return report(Message::gather_alone, subscript.at);
     }
   }
   if (expr.subscripts.size() != shape.size()) {
@@ -33,31 +33,31 @@ void Checker::check_gather(Expr &expr) {
            {tile.range});
     return note_shape(tile);
   }
-  ExprPtr &positions = expr.operands[expr.subscripts[axis].operand];
-  if (!positions->type.is_integer() || positions->type.is_bool())
+  ExprPtr &indices = expr.operands[expr.subscripts[axis].operand];
+  if (!indices->type.is_integer() || indices->type.is_bool())
     return report(Message::bad_operand, expr.subscripts[axis].at,
-                  {"gather", name_of(positions->type)}, {positions->range});
-  Extents along = positions->type.shape, others = shape;
+                  {"gather", name_of(indices->type)}, {indices->range});
+  Extents along = indices->type.shape, others = shape;
   along.insert(along.begin(), shape.size() - std::min(shape.size(), along.size()), 1);
   others[axis] = along[axis];
   if (along.size() > shape.size() || broadcast(along, others) != others) {
     report(Message::gather_shape, expr.subscripts[axis].at,
-           {std::to_string(axis), name_of(shape), name_of(positions->type.shape)},
-           {tile.range, positions->range});
-    report(Message::positions_shape, expr.subscripts[axis].at);
+           {std::to_string(axis), name_of(shape), name_of(indices->type.shape)},
+           {tile.range, indices->range});
+    report(Message::index_shape, expr.subscripts[axis].at);
     note_shape(tile);
-    return note_shape(*positions);
+    return note_shape(*indices);
   }
   expr.type = tile.type.with_shape(others);
-  wrap(positions, positions->type.with_shape(others));
+  wrap(indices, indices->type.with_shape(others));
 }
 
 // Reports an unknown word in a subscript as an unknown reduction: `x[mean]`.
 void Checker::find_unknown_reductions(Expr &expr) {
-  for (const Subscript &position : expr.subscripts) {
-    if (position.kind != Subscript::Kind::index)
+  for (const Subscript &subscript : expr.subscripts) {
+    if (subscript.kind != Subscript::Kind::index)
       continue;
-    Expr &word = *expr.operands[position.operand];
+    Expr &word = *expr.operands[subscript.operand];
     if (!word.is(Expr::Kind::name) || find(word.text) || max_similar(word.text, false))
       continue;
     if (!undeclared_.insert(word.text).second)
@@ -73,29 +73,29 @@ void Checker::find_unknown_reductions(Expr &expr) {
 bool Checker::check_indices(Expr &expr) {
   const Expr &tile = *expr.operands[0];
   size_t axis = 0;
-  for (Subscript &position : expr.subscripts) {
-    if (position.kind == Subscript::Kind::newaxis)
+  for (Subscript &subscript : expr.subscripts) {
+    if (subscript.kind == Subscript::Kind::newaxis)
       continue;
     size_t own = axis++;
-    if (position.kind != Subscript::Kind::index || own >= tile.type.shape.size())
+    if (subscript.kind != Subscript::Kind::index || own >= tile.type.shape.size())
       continue;
-    ExprPtr &index = expr.operands[position.operand];
+    ExprPtr &index = expr.operands[subscript.operand];
     if (index->type.is_tile() && index->type.is_integer()) {
-      report(Message::tile_to_scalar, position.at, {name_of(index->type.shape)}, {index->range});
-      report(Message::write_gather, position.at);
+      report(Message::tile_to_scalar, subscript.at, {name_of(index->type.shape)}, {index->range});
+      report(Message::write_gather, subscript.at);
       return false;
     }
     if (!index->type.is_integer()) {
-      report(Message::bad_operand, position.at, {"[]", name_of(index->type)}, {index->range});
+      report(Message::bad_operand, subscript.at, {"[]", name_of(index->type)}, {index->range});
       return false;
     }
     std::optional<int64_t> known = constant_integer(*index);
     if (known && (*known < 0 || *known >= tile.type.shape[own])) {
-      report(Message::position_outside, position.at,
+      report(Message::index_out_of_range, subscript.at,
              {std::to_string(*known), std::to_string(tile.type.shape[own])}, {index->range});
       return false;
     }
-    position.is_checked = !known;
+    subscript.is_checked = !known;
     if (index->type.is_bool())
       wrap(index, Type::of(Scalar::int32));
   }

@@ -1,6 +1,6 @@
 // Checks types: extents, conversions and shapes. See checker.h.
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -223,7 +223,7 @@ void Checker::note_turn(const Expr &a, const Expr &b) {
     return;
   Extents turned = {factor.type.shape[1], factor.type.shape[0]};
   std::string text = is_load ? "*" + factor.operands[0]->text : factor.text;
-  report(Message::turn_factor, factor.at, {text, name_of(turned)}, {},
+  report(Message::transpose_operand, factor.at, {text, name_of(turned)}, {},
          {Edit::insert_before(factor.range.begin, "^")});
 }
 

@@ -1,6 +1,6 @@
 // Checks declarations and statements, and looks up names. See checker.h.
 //
-// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
+// Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 
@@ -468,10 +468,10 @@ constexpr OtherWay other_ways[] = {
     {"store", Message::write_load},
     {"__ldg", Message::write_load},
     {"arange", Message::write_range},
-    {"dot", Message::write_product},
-    {"matmul", Message::write_product},
-    {"trans", Message::write_turn},
-    {"transpose", Message::write_turn},
+    {"dot", Message::write_matmul},
+    {"matmul", Message::write_matmul},
+    {"trans", Message::write_transpose},
+    {"transpose", Message::write_transpose},
     {"sum", Message::write_reduction},
     {"prod", Message::write_reduction},
     {"argmax", Message::write_reduction},

@@ -28,7 +28,7 @@ namespace tritonc::ast {
 
 class Checker {
 public:
-  Checker(Program &program, Diagnostics &diagnostics)
+  Checker(Program &program, DiagnosticEngine &diagnostics)
       : program_(program), diagnostics_(diagnostics) {}
 
   void check();
@@ -160,7 +160,7 @@ private:
   }
 
   Program &program_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   std::vector<std::map<std::string, Variable *>> scopes_;
   std::set<std::string> undeclared_;     // already reported
   std::set<uint32_t> bad_extents_;       // already reported: location of the number's token

@@ -1,6 +1,6 @@
 // Evaluates constant expressions. See constant.h.
 //
-// Tested by tests/language/constant_test.cpp.
+// Tested by tests/unit/language/constant_test.cpp.
 
 #include "language/constant.h"
 

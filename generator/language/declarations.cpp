@@ -7,7 +7,7 @@
 // The tokens of a macro may contain commas, as in `SHAPE=TM, TK`: only a comma before `MACRO=`
 // ends them. A string literal defines the macro as the tokens inside the string.
 //
-// Tested by tests/language/declarations_test.cpp.
+// Tested by tests/unit/language/declarations_test.cpp.
 
 #include "language/front_end.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 class AxisReader {
 public:
-  AxisReader(const std::vector<Token> &tokens, Diagnostics &diagnostics)
+  AxisReader(const std::vector<Token> &tokens, DiagnosticEngine &diagnostics)
       : tokens_(tokens), diagnostics_(diagnostics) {}
 
   std::vector<Axis> read() {
@@ -159,7 +159,7 @@ private:
   }
 
   const std::vector<Token> &tokens_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   size_t position_ = 0;
   std::vector<Axis> axes_;
 };
@@ -186,14 +186,14 @@ std::vector<std::string> kernel_names(const std::vector<Token> &tokens) {
 } // namespace
 
 Declarations read_declarations(const FrontEndInput &input) {
-  Diagnostics diagnostics(input.messages);
+  DiagnosticEngine diagnostics(input.messages);
   Preprocessed source = preprocess(input, diagnostics, /*quiet=*/true);
   Declarations out;
   out.axes = AxisReader(source.tokens, diagnostics).read();
   out.kernels = kernel_names(source.tokens);
   out.dependencies = std::move(source.files);
-  out.findings = diagnostics.findings();
-  out.diagnostics = diagnostics.text();
+  out.diagnostics = diagnostics.diagnostics();
+  out.diagnostics_text = diagnostics.text();
   out.failed = diagnostics.errors() > 0;
   return out;
 }

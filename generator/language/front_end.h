@@ -41,8 +41,8 @@ struct Declarations {
   std::vector<Axis> axes;
   std::vector<std::string> kernels;      // names as written in the source
   std::vector<std::string> dependencies; // every opened file
-  std::vector<Diagnostic> findings;
-  std::string diagnostics; // the findings as text
+  std::vector<Diagnostic> diagnostics;
+  std::string diagnostics_text; // all diagnostics, rendered
   bool failed = false;
 };
 

@@ -1,6 +1,6 @@
 // Parses numbers, characters and strings. See literal.h.
 //
-// Tested by tests/language/literal_test.cpp.
+// Tested by tests/unit/language/literal_test.cpp.
 
 #include "language/literal.h"
 

@@ -1,6 +1,6 @@
 // Implements the limits of macro expansions and directives. See macro_limits.h.
 //
-// Tested by tests/language/macro_limits_test.cpp.
+// Tested by tests/unit/language/macro_limits_test.cpp.
 
 #include "language/macro_limits.h"
 

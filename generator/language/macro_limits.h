@@ -33,7 +33,7 @@ namespace tritonc {
 
 class MacroLimits : public clang::PPCallbacks {
 public:
-  MacroLimits(clang::Preprocessor &pp, Diagnostics &diagnostics, bool &exceeded)
+  MacroLimits(clang::Preprocessor &pp, DiagnosticEngine &diagnostics, bool &exceeded)
       : pp_(pp), diagnostics_(diagnostics), exceeded_(exceeded) {}
 
   void MacroExpands(const clang::Token &name, const clang::MacroDefinition &definition,
@@ -58,7 +58,7 @@ private:
   void stop(Message id, clang::SourceLocation at, std::vector<std::string> arguments);
 
   clang::Preprocessor &pp_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   bool &exceeded_;
   uint64_t total_ = 0, in_directive_ = 0, steps_ = 0;
   int depth_ = 0;

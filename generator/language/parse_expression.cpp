@@ -1,6 +1,6 @@
 // Parses expressions. See parser.h.
 //
-// Tested by tests/language/parser_test.cpp.
+// Tested by tests/unit/language/parser_test.cpp.
 
 #include "language/checker.h" // other_way()
 #include "language/literal.h"
@@ -56,13 +56,13 @@ std::optional<Operator> assignment_operator(const Token &token) {
   return std::nullopt;
 }
 
-struct NamedPosition {
+struct NamedSubscript {
   std::string_view spelling;
   Subscript::Kind kind;
 };
 
 // Subscript entries that are one token.
-constexpr NamedPosition named_positions[] = {
+constexpr NamedSubscript named_positions[] = {
     {":", Subscript::Kind::keep},        {"newaxis", Subscript::Kind::newaxis},
     {"+", Subscript::Kind::sum},         {"prod", Subscript::Kind::prod},
     {"max", Subscript::Kind::max},       {"min", Subscript::Kind::min},
@@ -70,8 +70,8 @@ constexpr NamedPosition named_positions[] = {
     {"argmax", Subscript::Kind::argmax}, {"argmin", Subscript::Kind::argmin},
 };
 
-const NamedPosition *named_position(const Token &token) {
-  for (const NamedPosition &row : named_positions)
+const NamedSubscript *named_subscript(const Token &token) {
+  for (const NamedSubscript &row : named_positions)
     if (token.spelling == row.spelling)
       return &row;
   return nullptr;
@@ -92,7 +92,7 @@ constexpr ForeignCall foreign_calls[] = {
 
 // Members of tensors in Python, with the note that says what to write instead.
 constexpr ForeignCall foreign_members[] = {
-    {"T", Message::write_turn},        {"sum", Message::write_reduction},
+    {"T", Message::write_transpose},   {"sum", Message::write_reduction},
     {"max", Message::write_reduction}, {"min", Message::write_reduction},
     {"to", Message::write_cast},       {"astype", Message::write_cast},
 };
@@ -387,7 +387,7 @@ ExprPtr Parser::postfix() {
     } else if (token.is("::") && take_module(expr)) {
       continue;
     } else if (token.is(".") || token.is("->")) {
-      if (!take_cuda_position(expr) && !take_module(expr) && !is_foreign_member(*expr)) {
+      if (!take_cuda_index(expr) && !take_module(expr) && !is_foreign_member(*expr)) {
         fail(Message::not_supported, token.at, {"struct and union"});
         note(Message::no_members, token.at);
       }
@@ -398,7 +398,7 @@ ExprPtr Parser::postfix() {
 }
 
 // Handles CUDA's `blockIdx.x` and similar names; returns false for anything else.
-bool Parser::take_cuda_position(ExprPtr &expr) {
+bool Parser::take_cuda_index(ExprPtr &expr) {
   const Token dot = peek(), axis = peek(1);
   const bool is_axis = axis.is_word("x") || axis.is_word("y") || axis.is_word("z");
   const std::string name = expr->is(Kind::name) ? expr->text : "";
@@ -477,7 +477,7 @@ ExprPtr Parser::primary() {
     return character();
   if (token.is(TokenKind::string)) {
     fail(Message::not_supported, token.at, {"strings"});
-    note(Message::text_places, token.at);
+    note(Message::format_places, token.at);
     return make_error();
   }
   if (token.is_word("bitcast"))
@@ -616,7 +616,7 @@ ExprPtr Parser::number() {
   if (Message *problem = std::get_if<Message>(&parsed)) {
     fail(*problem, token.at, {spelling});
     if (*problem == Message::bad_number)
-      note(Message::number_forms, token.at);
+      note(Message::number_syntax, token.at);
     return make_error();
   }
   const Number &value = std::get<Number>(parsed);
@@ -663,37 +663,37 @@ ExprPtr Parser::subscript(ExprPtr tile) {
   Range range{tile->range.begin, last_};
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(tile));
-  std::vector<Subscript> positions;
+  std::vector<Subscript> subscripts;
   do
-    positions.push_back(subscript_position(operands));
+    subscripts.push_back(one_subscript(operands));
   while (accept(","));
   expect_closing("]", "after the subscript", opening);
   range.end = last_;
   ExprPtr expr = make(Kind::subscript, opening.at, range, std::move(operands));
-  expr->subscripts = std::move(positions);
+  expr->subscripts = std::move(subscripts);
   return expr;
 }
 
 // A reduction name counts only as a whole entry: `+1` is a number and `any(x)` is a call.
-Subscript Parser::subscript_position(std::vector<ExprPtr> &operands) {
+Subscript Parser::one_subscript(std::vector<ExprPtr> &operands) {
   using Where = Subscript::Kind;
   Token token = peek();
   if (accept("^"))
     return {.kind = Where::axis, .axis = conditional(), .at = token.at};
   bool is_alone = peek(1).is("]") || peek(1).is(",");
-  if (const NamedPosition *row = is_alone ? named_position(token) : nullptr) {
+  if (const NamedSubscript *row = is_alone ? named_subscript(token) : nullptr) {
     next();
     return {.kind = row->kind, .at = token.at};
   }
   if (token.is_word("scan") && peek(1).is("("))
-    return scan_position();
-  return index_position(operands);
+    return scan_subscript();
+  return index_subscript(operands);
 }
 
 // Parses `scan(+)`.
-Subscript Parser::scan_position() {
+Subscript Parser::scan_subscript() {
   Token word = next(), opening = next(), token = peek();
-  const NamedPosition *row = named_position(token);
+  const NamedSubscript *row = named_subscript(token);
   if (!row || row->kind < Subscript::Kind::sum || row->kind > Subscript::Kind::all)
     fail_expected("`+`, `prod`, `max`, `min`, `any` or `all`");
   else
@@ -703,7 +703,7 @@ Subscript Parser::scan_position() {
 }
 
 // Parses `gather(indices)` or the index of one element.
-Subscript Parser::index_position(std::vector<ExprPtr> &operands) {
+Subscript Parser::index_subscript(std::vector<ExprPtr> &operands) {
   Token token = peek();
   if (token.is("-") && (peek(1).is("]") || peek(1).is(","))) {
     fail(Message::reduction_by_minus, token.at);

@@ -1,6 +1,6 @@
 // Parses statements. See parser.h.
 //
-// Tested by tests/language/parser_test.cpp.
+// Tested by tests/unit/language/parser_test.cpp.
 
 #include "language/literal.h"
 #include "language/parser.h"
@@ -24,7 +24,7 @@ StmtPtr Parser::make_stmt(Kind kind) {
 }
 
 // Takes the distance to a `(` in tokens; returns the distance to the token after its matching `)`.
-size_t Parser::behind_parentheses(size_t ahead) const {
+size_t Parser::after_parentheses(size_t ahead) const {
   int depth = 0;
   do {
     depth += peek(ahead).is("(") - peek(ahead).is(")");
@@ -39,7 +39,7 @@ std::string_view Parser::misspelt_statement() const {
   const Token &word = peek(), &behind = peek(1);
   if (!is_name(word) || starts_type(word) || declared_.count(word.spelling))
     return {};
-  if (behind.is("(") && peek(behind_parentheses(1)).is("{"))
+  if (behind.is("(") && peek(after_parentheses(1)).is("{"))
     return nearest(word.spelling, {"while", "for", "switch", "if"}).value_or("");
   if (behind.is("{"))
     return nearest(word.spelling, {"do"}).value_or("");

@@ -1,6 +1,6 @@
 // The parser's token access, error recovery and top-level loop. See parser.h.
 //
-// Tested by tests/language/parser_test.cpp.
+// Tested by tests/unit/language/parser_test.cpp.
 
 #include "language/parser.h"
 

@@ -34,7 +34,7 @@ namespace tritonc::ast {
 class Parser {
 public:
   /// Messages about the whole file name `path`.
-  Parser(const std::vector<Token> &tokens, std::string path, Diagnostics &diagnostics)
+  Parser(const std::vector<Token> &tokens, std::string path, DiagnosticEngine &diagnostics)
       : tokens_(tokens), path_(std::move(path)), diagnostics_(diagnostics) {}
 
   Program program();
@@ -61,7 +61,7 @@ private:
   void correct(const Token &word, std::string_view meant);
   /// The statement keyword that the current word probably misspells; empty if none.
   std::string_view misspelt_statement() const;
-  size_t behind_parentheses(size_t ahead) const;
+  size_t after_parentheses(size_t ahead) const;
   void recover();
   bool expect_end(std::string_view what);
   void recover_outside();
@@ -69,25 +69,34 @@ private:
 
   class Nesting;
 
-  // Declarations: parse_declaration.cpp.
-  void external_declaration(Program &program);
-  void function_or_constant(Program &program);
-  void type_definition();
+  // Types: parse_type.cpp.
   void enumeration();
   StmtPtr enumerators();
   void shape(TypeName &type_name);
-  std::vector<Declarator> parameters(bool is_promise);
   bool starts_type(const Token &token) const;
   bool starts_declaration() const;
   void unknown_type(const Token &token);
   bool skip_foreign_word();
-  bool is_foreign_start();
-  void fail_pragma(const Token &name, const PragmaWord &word);
   bool unsupported_type(const Token &token);
   TypeName type_specifiers();
   Scalar scalar_named(const std::vector<std::string> &words, const Range &range);
   void pointers(TypeName &type_name, bool *no_alias = nullptr);
   TypeName abstract_type();
+  std::vector<ExprPtr> extents();
+
+  // Pragmas: parse_pragma.cpp.
+  void fail_pragma(const Token &name, const PragmaWord &word);
+  Pragma pragma();
+  void take_pragma();
+  void choose_kernels(Program &program);
+  void place_trailing_pragmas(Program &program);
+
+  // Declarations: parse_declaration.cpp.
+  void external_declaration(Program &program);
+  void function_or_constant(Program &program);
+  void type_definition();
+  std::vector<Declarator> parameters(bool is_prototype);
+  bool is_foreign_start();
   void declarators(const TypeName &base, std::vector<Declarator> &out);
   Declarator declarator(const TypeName &base, bool needs_name = true);
   void values(Declarator &declarator);
@@ -95,11 +104,6 @@ private:
   bool unknown_attribute();
   bool correct_attribute();
   bool attribute_named(Declarator &declarator, const Token &name);
-  std::vector<ExprPtr> extents();
-  Pragma pragma();
-  void take_pragma();
-  void choose_kernels(Program &program);
-  void place_trailing_pragmas(Program &program);
 
   // Statements: parse_statement.cpp.
   StmtPtr statement();
@@ -130,7 +134,7 @@ private:
   ExprPtr dereference();
   void take_hint(std::string &hint);
   ExprPtr postfix();
-  bool take_cuda_position(ExprPtr &expr);
+  bool take_cuda_index(ExprPtr &expr);
   bool take_module(ExprPtr &expr);
   bool is_foreign_member(const Expr &expr);
   ExprPtr primary();
@@ -143,9 +147,9 @@ private:
   ExprPtr bitcast();
   ExprPtr size_of();
   ExprPtr subscript(ExprPtr tile);
-  Subscript subscript_position(std::vector<ExprPtr> &operands);
-  Subscript scan_position();
-  Subscript index_position(std::vector<ExprPtr> &operands);
+  Subscript one_subscript(std::vector<ExprPtr> &operands);
+  Subscript scan_subscript();
+  Subscript index_subscript(std::vector<ExprPtr> &operands);
   std::vector<ExprPtr> arguments(const Token &opening);
   ExprPtr make(Expr::Kind kind, Location at, Range range, std::vector<ExprPtr> operands = {});
   ExprPtr make_binary(Operator op, Location at, ExprPtr a, ExprPtr b);
@@ -155,7 +159,7 @@ private:
 
   const std::vector<Token> &tokens_;
   std::string path_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   size_t position_ = 0;
   Location last_;         // of the last token read
   Location unknown_type_; // of the last unknown type name

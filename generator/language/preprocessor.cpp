@@ -1,7 +1,7 @@
 // Runs clang's preprocessor and converts its tokens. See preprocessor.h. In generator/language,
 // only this file and macro_limits.{h,cpp} use clang.
 //
-// Tested by tests/language/preprocessor_test.cpp.
+// Tested by tests/unit/language/preprocessor_test.cpp.
 
 #include "language/preprocessor.h"
 
@@ -39,7 +39,7 @@ Location location_of(clang::SourceLocation at) { return {at.getRawEncoding()}; }
 // Converts clang's tokens to Token.
 class TokenWriter {
 public:
-  TokenWriter(clang::Preprocessor &pp, Preprocessed &out, Diagnostics &diagnostics)
+  TokenWriter(clang::Preprocessor &pp, Preprocessed &out, DiagnosticEngine &diagnostics)
       : pp_(pp), out_(out), diagnostics_(diagnostics) {}
 
   void write(const clang::Token &token) {
@@ -58,7 +58,7 @@ public:
     if (token.is(clang::tok::unknown)) {
       made.kind = TokenKind::stray;
       diagnostics_.report(Message::stray_character, made.at, {std::string(made.spelling)});
-      diagnostics_.report(Message::plain_characters, made.at);
+      diagnostics_.report(Message::ascii_only, made.at);
     }
     out_.tokens.push_back(made);
   }
@@ -93,7 +93,7 @@ private:
 
   clang::Preprocessor &pp_;
   Preprocessed &out_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   std::unordered_map<std::string_view, std::string_view> kept_;
 };
 
@@ -101,7 +101,7 @@ private:
 // the pragma.
 class TritonCPragma : public clang::PragmaHandler {
 public:
-  TritonCPragma(TokenWriter &writer, Diagnostics &diagnostics)
+  TritonCPragma(TokenWriter &writer, DiagnosticEngine &diagnostics)
       : PragmaHandler("tritonc"), writer_(writer), diagnostics_(diagnostics) {}
 
   /// Starts the command line's text, whose grid replaces the grids of the source.
@@ -170,7 +170,7 @@ private:
   }
 
   TokenWriter &writer_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   bool in_host_ = false;
 };
 
@@ -220,7 +220,7 @@ bool is_needless(llvm::StringRef header) {
 // Warns about a misspelled `#pragma tritonc`, which C would silently ignore.
 class UnknownPragma : public clang::PragmaHandler {
 public:
-  explicit UnknownPragma(Diagnostics &diagnostics) : diagnostics_(diagnostics) {}
+  explicit UnknownPragma(DiagnosticEngine &diagnostics) : diagnostics_(diagnostics) {}
 
   void HandlePragma(clang::Preprocessor &pp, clang::PragmaIntroducer, clang::Token &name) override {
     std::string spelling = pp.getSpelling(name);
@@ -232,7 +232,7 @@ public:
   }
 
 private:
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
 };
 
 // Records the opened files. Stops at files that include themselves and at invisible characters, and
@@ -240,7 +240,7 @@ private:
 class FileCollector : public clang::PPCallbacks {
 public:
   FileCollector(clang::SourceManager &sources, std::vector<std::string> &files,
-                Diagnostics &diagnostics, bool &has_stopped)
+                DiagnosticEngine &diagnostics, bool &has_stopped)
       : sources_(sources), files_(files), diagnostics_(diagnostics), has_stopped_(has_stopped) {}
 
   void LexedFileChanged(clang::FileID file, LexedFileChangeReason reason,
@@ -301,7 +301,7 @@ private:
 
   clang::SourceManager &sources_;
   std::vector<std::string> &files_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   bool &has_stopped_;
   int depth_ = 0;
 };
@@ -317,7 +317,7 @@ bool is_macro_name(const std::string &name) {
 // The command line's macros as source text. A newline in a value would end its `#define`, so it
 // becomes a blank. A backslash at the end of a value would join the next line, so `/**/` follows
 // it.
-std::string predefines(const FrontEndInput &input, Diagnostics &diagnostics) {
+std::string predefines(const FrontEndInput &input, DiagnosticEngine &diagnostics) {
   std::string text = "#define __TRITONC__ 1\n"
                      "#define __STDC__ 1\n"
                      "#define __STDC_VERSION__ 202311L\n"
@@ -349,13 +349,12 @@ void add_include_dirs(clang::HeaderSearch &search, clang::FileManager &files,
 }
 
 // Opens the source as the main file. Reports an error and returns false if it cannot read the file.
-bool open_main_file(const std::string &path, Diagnostics &diagnostics) {
+bool open_main_file(const std::string &path, DiagnosticEngine &diagnostics) {
   FileProblem problem = problem_with(path);
   if (!problem.kind.empty())
     diagnostics.report(Message::not_a_regular_file, {}, {path, problem.kind});
   else if (problem.is_too_large)
-    diagnostics.report(Message::source_too_large, {},
-                       {path, std::to_string(max_source_bytes >> 20)});
+    diagnostics.report(Message::file_too_large, {}, {path, std::to_string(max_source_bytes >> 20)});
   else if (problem)
     diagnostics.report(Message::cannot_read, {}, {path, problem.error});
   if (problem)
@@ -393,7 +392,7 @@ std::vector<std::string> unused_macros(clang::Preprocessor &pp,
 }
 
 // Reads all tokens. Reports an error if the source has too many tokens.
-void lex_all(clang::Preprocessor &pp, TokenWriter &writer, Diagnostics &diagnostics,
+void lex_all(clang::Preprocessor &pp, TokenWriter &writer, DiagnosticEngine &diagnostics,
              bool &exceeded) {
   clang::Token token;
   for (pp.Lex(token); token.isNot(clang::tok::eof) && !exceeded; pp.Lex(token)) {
@@ -408,7 +407,7 @@ void lex_all(clang::Preprocessor &pp, TokenWriter &writer, Diagnostics &diagnost
 
 } // namespace
 
-Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bool quiet) {
+Preprocessed preprocess(const FrontEndInput &input, DiagnosticEngine &diagnostics, bool quiet) {
   Preprocessed out;
   clang::DiagnosticsEngine &engine = diagnostics.engine();
   clang::SourceManager &sources = diagnostics.sources();

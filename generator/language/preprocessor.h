@@ -26,6 +26,7 @@ struct Preprocessed {
 
 /// Reports errors and returns the tokens that it could read; the last token is always `end`. If
 /// `quiet`, it reports only that it cannot read the source file itself.
-Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bool quiet = false);
+Preprocessed preprocess(const FrontEndInput &input, DiagnosticEngine &diagnostics,
+                        bool quiet = false);
 
 } // namespace tritonc

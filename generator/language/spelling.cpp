@@ -1,6 +1,6 @@
 // Implements the search for misspelled names. See spelling.h.
 //
-// Tested by tests/language/spelling_test.cpp.
+// Tested by tests/unit/language/spelling_test.cpp.
 
 #include "language/spelling.h"
 

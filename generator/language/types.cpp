@@ -1,6 +1,6 @@
 // Implements the scalar table, type names, conversions and broadcasting. See types.h.
 //
-// Tested by tests/language/types_test.cpp.
+// Tested by tests/unit/language/types_test.cpp.
 
 #include "language/types.h"
 

@@ -1,6 +1,6 @@
 // Computes the addresses of a tile's registers. See addresses.h.
 //
-// Tested by tests/lower/memory_test.cpp and tests/lower/shared_memory_test.cpp.
+// Tested by tests/unit/lower/memory_test.cpp and tests/unit/lower/shared_memory_test.cpp.
 
 #include "lower/addresses.h"
 
@@ -47,11 +47,11 @@ llvm::Value *Lowering::GlobalAddresses::operator[](int r) {
 }
 
 Lowering::SharedAddresses::SharedAddresses(Lowering &lowering, const Value *buffer,
-                                           const Value *slot, const LinearLayout &layout,
+                                           const Value *stage, const LinearLayout &layout,
                                            const std::vector<int64_t> &perm,
                                            const std::vector<int64_t> &origin)
     : lowering_(lowering), images_(shared_images(buffer->type, layout, perm, origin)),
-      base_(lowering.slot_address(buffer, slot)) {
+      base_(lowering.stage_address(buffer, stage)) {
   set_lane_images(images_.lane);
 }
 

@@ -36,7 +36,7 @@ private:
 class Lowering::SharedAddresses {
 public:
   /// `perm` and `origin`: attributes of shared_load; both empty: the tile is the whole stage.
-  SharedAddresses(Lowering &lowering, const ir::Value *buffer, const ir::Value *slot,
+  SharedAddresses(Lowering &lowering, const ir::Value *buffer, const ir::Value *stage,
                   const ir::LinearLayout &layout, const std::vector<int64_t> &perm = {},
                   const std::vector<int64_t> &origin = {});
 

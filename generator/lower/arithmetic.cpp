@@ -3,7 +3,7 @@
 // Signed integer arithmetic has the flag nsw: the language leaves overflow of indices undefined,
 // and the address arithmetic of loops simplifies only with this flag. Unsigned arithmetic wraps.
 //
-// Tested by tests/lower/arithmetic_test.cpp.
+// Tested by tests/unit/lower/arithmetic_test.cpp.
 
 #include "lower/double_functions.h"
 #include "lower/float_functions.h"

@@ -5,7 +5,7 @@
 // they order all earlier and all later accesses of the program's threads. (In PTX's memory model a
 // block barrier passes on what the fence of one thread has ordered.)
 //
-// Tested by tests/lower/atomics_test.cpp.
+// Tested by tests/unit/lower/atomics_test.cpp.
 
 #include "lower/addresses.h"
 

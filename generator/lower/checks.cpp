@@ -4,7 +4,7 @@
 // once. The emulator or the driver formats the report; runtime/emulator/device_printf.h has the
 // rules for `print`.
 //
-// Tested by tests/lower/checks_test.cpp.
+// Tested by tests/unit/lower/checks_test.cpp.
 
 #include "ir/checks.h"
 #include "lower/lowering.h"

@@ -4,7 +4,7 @@
 // After a cluster_load_reduce the warps are numbered across the cluster, block by block. Layouts
 // use these numbers.
 //
-// Tested by tests/lower/clusters_test.cpp.
+// Tested by tests/unit/lower/clusters_test.cpp.
 
 #include "analysis/layouts.h"
 #include "lower/addresses.h"

@@ -5,7 +5,7 @@
 // execute too, without branches. GPUs load fastest if all lanes of a warp read the same address,
 // else one address after another.
 //
-// Tested by tests/lower/constant_memory_test.cpp.
+// Tested by tests/unit/lower/constant_memory_test.cpp.
 
 #include "lower/lowering.h"
 #include "lower/small_floats.h"
@@ -28,9 +28,9 @@ llvm::Constant *Lowering::content_of(const ConstantMemory &part) {
   std::vector<llvm::Constant *> elements(size_t(part.count), llvm::Constant::getNullValue(element));
   for (size_t i = 0; i < part.values.size(); i++)
     elements[i] = llvm::ConstantInt::get(element, uint64_t(part.values[i]), true, true);
-  for (size_t i = 0; i < part.numbers.size(); i++)
-    elements[i] = is_small_float(part.elem) ? code_of(context_, part.elem, part.numbers[i])
-                                            : llvm::ConstantFP::get(element, part.numbers[i]);
+  for (size_t i = 0; i < part.floats.size(); i++)
+    elements[i] = is_small_float(part.elem) ? code_of(context_, part.elem, part.floats[i])
+                                            : llvm::ConstantFP::get(element, part.floats[i]);
   return llvm::ConstantArray::get(llvm::ArrayType::get(element, elements.size()), elements);
 }
 

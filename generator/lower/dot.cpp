@@ -5,7 +5,7 @@
 // rows) of the first columns, then of the next columns. The words of B follow each other along the
 // columns. The layouts map these words to registers.
 //
-// Tested by tests/lower/dot_test.cpp.
+// Tested by tests/unit/lower/dot_test.cpp.
 
 #include "lower/lowering.h"
 
@@ -148,17 +148,17 @@ void Lowering::lower_mma(const Op &op) {
   };
 
   for (const std::vector<int64_t> &at : there_and_back(layout, instruction)) {
-    Registers sums;
+    Registers accumulators;
     std::vector<size_t> which;
     for (int64_t i = 0; i < 2 * halves; i++) {
       which.push_back(
           size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
-      sums.push_back(result[which.back()]);
+      accumulators.push_back(result[which.back()]);
     }
-    llvm::Value *sum =
-        call_target_op(builder_, mma, {row(at[0]), column(at[1]), pack(builder_, sums)});
+    llvm::Value *accumulated =
+        call_target_op(builder_, mma, {row(at[0]), column(at[1]), pack(builder_, accumulators)});
     for (size_t i = 0; i < which.size(); i++)
-      result[which[i]] = builder_.CreateExtractElement(sum, uint64_t(i));
+      result[which[i]] = builder_.CreateExtractElement(accumulated, uint64_t(i));
   }
   define(op.result(), std::move(result));
 }
@@ -187,10 +187,11 @@ void Lowering::lower_fma(const Op &op) {
         x = widened(a.at(at[0], k));
       if (!y)
         y = widened(b.at(k, at[1]));
-      llvm::Value *&sum = result[size_t(places.at(flatten(layout.shape, at)))];
-      sum = type->isFloatingPointTy()
-                ? builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, sum})
-                : builder_.CreateAdd(builder_.CreateMul(x, y), sum);
+      llvm::Value *&accumulator = result[size_t(places.at(flatten(layout.shape, at)))];
+      accumulator =
+          type->isFloatingPointTy()
+              ? builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, accumulator})
+              : builder_.CreateAdd(builder_.CreateMul(x, y), accumulator);
     }
   }
   define(op.result(), std::move(result));

@@ -27,7 +27,7 @@
 // Each series ends where the next term is below 2^-57 of the result. GPU and host compute the same
 // bits, because both have fma.
 //
-// Tested by tests/lower/double_functions_test.cpp.
+// Tested by tests/unit/lower/double_functions_test.cpp.
 
 #include "lower/double_functions.h"
 

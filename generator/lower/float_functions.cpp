@@ -15,7 +15,7 @@
 // All polynomials interpolate the function at the Chebyshev nodes of their interval, with
 // coefficients rounded to float. A comment next to each has its maximum error.
 //
-// Tested by tests/lower/float_functions_test.cpp.
+// Tested by tests/unit/lower/float_functions_test.cpp.
 
 #include "lower/float_functions.h"
 

@@ -3,7 +3,7 @@
 // A buffer in shared memory has no name in the source. It gets the name of the parameter through
 // which its contents were loaded, because users look there.
 //
-// Tested by tests/lower/host_kernel_test.cpp.
+// Tested by tests/unit/lower/host_kernel_test.cpp.
 
 #include "lower/host_kernel.h"
 

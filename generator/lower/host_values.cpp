@@ -1,7 +1,7 @@
 // Lowers the hidden parameters, which the host computes and passes. Tensor maps are passed by value
 // in the constant bank, where TMA reads them ("grid constant" in PTX).
 //
-// Tested by tests/lower/warp_specialize_test.cpp.
+// Tested by tests/unit/lower/warp_specialize_test.cpp.
 
 #include "analysis/launch_config.h"
 #include "lower/lowering.h"

@@ -1,7 +1,7 @@
 // Lowers functions, blocks and control flow to LLVM IR, and dispatches all other operations to the
 // other files of this folder.
 //
-// Tested by tests/lower/lower_test.cpp.
+// Tested by tests/unit/lower/lower_test.cpp.
 
 #include "lower/lower.h"
 #include "analysis/launch_config.h"
@@ -381,14 +381,14 @@ Registers loaded_here(llvm::IRBuilder<> &builder, Registers values) {
 
 // The stage counts of the circular buffers that advance with `loop`, except powers of two: for the
 // others, a modulo needs a multiplication.
-std::set<int64_t> rings_of(const Op &loop) {
-  std::set<int64_t> rings;
+std::set<int64_t> stage_counts_in(const Op &loop) {
+  std::set<int64_t> counts;
   for_each_op(*loop.blocks[0], [&](const Op &op) {
     bool goes_round = op.is(Opcode::stage_index_) && op.operand(0) == loop.blocks[0]->arguments[0];
     if (goes_round && (op.get(attr::stages_) & (op.get(attr::stages_) - 1)) != 0)
-      rings.insert(op.get(attr::stages_));
+      counts.insert(op.get(attr::stages_));
   });
-  return rings;
+  return counts;
 }
 
 // The vector whose elements are exactly `which`, in order; null: no such vector.
@@ -433,33 +433,33 @@ void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
 
 // The values that a loop carries for `value`. Accumulators of wgmma are carried as the vectors that
 // its instructions take and return: hundreds of separate registers would slow down every LLVM pass.
-Registers Lowering::packed(const Value *value, const Groups &sums) {
-  if (sums.empty())
+Registers Lowering::packed(const Value *value, const Groups &groups) {
+  if (groups.empty())
     return packed_in_words(builder_, registers(value));
   Registers vectors;
-  for (const std::vector<size_t> &which : sums)
+  for (const std::vector<size_t> &which : groups)
     vectors.push_back(gather(builder_, registers(value), which));
   return vectors;
 }
 
 // Splits `packed` into registers like those of `like`.
-Registers Lowering::unpacked(const Registers &packed, const Value *like, const Groups &sums) {
-  if (sums.empty())
+Registers Lowering::unpacked(const Registers &packed, const Value *like, const Groups &groups) {
+  if (groups.empty())
     return taken_apart(builder_, packed, registers(like)[0]->getType());
   Registers elements(registers(like).size());
-  for (size_t i = 0; i < sums.size(); i++)
-    scatter(builder_, packed[i], elements, sums[i]);
+  for (size_t i = 0; i < groups.size(); i++)
+    scatter(builder_, packed[i], elements, groups[i]);
   return elements;
 }
 
 void Lowering::lower_for(const Op &op) {
   const Block &body = *op.blocks[0];
   const std::vector<Value *> &yielded = body.terminator()->operands;
-  std::vector<Groups> sums;
+  std::vector<Groups> groups;
   std::vector<Registers> carried = {{builder_.getInt32(0)}};
   for (size_t i = 0; i < op.results.size(); i++) {
-    sums.push_back(instruction_sums(yielded[i]));
-    carried.push_back(packed(op.operand(i + 1), sums[i]));
+    groups.push_back(accumulator_groups(yielded[i]));
+    carried.push_back(packed(op.operand(i + 1), groups[i]));
   }
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   auto *head = llvm::BasicBlock::Create(context_, "for", function_);
@@ -471,14 +471,14 @@ void Lowering::lower_for(const Op &op) {
   for (Registers &start : carried)
     start = make_phis(builder_, start, before);
   std::vector<std::pair<llvm::PHINode *, int64_t>> turns;
-  for (int64_t slots : rings_of(op)) {
-    turns.emplace_back(builder_.CreatePHI(builder_.getInt32Ty(), 2), slots);
+  for (int64_t stages : stage_counts_in(op)) {
+    turns.emplace_back(builder_.CreatePHI(builder_.getInt32Ty(), 2), stages);
     turns.back().first->addIncoming(builder_.getInt32(0), before);
-    turns_[{body.arguments[0], slots}] = turns.back().first;
+    turns_[{body.arguments[0], stages}] = turns.back().first;
   }
   define(body.arguments[0], carried[0]);
   for (size_t i = 1; i < carried.size(); i++)
-    define(body.arguments[i], unpacked(carried[i], op.operand(i), sums[i - 1]));
+    define(body.arguments[i], unpacked(carried[i], op.operand(i), groups[i - 1]));
   llvm::Value *counter = scalar(body.arguments[0]);
   builder_.CreateCondBr(builder_.CreateICmpSLT(counter, scalar(op.operand(0))), inside, after);
 
@@ -486,11 +486,11 @@ void Lowering::lower_for(const Op &op) {
   lower_block(body);
   std::vector<Registers> next = {{builder_.CreateNSWAdd(counter, builder_.getInt32(1))}};
   for (size_t i = 0; i < yielded.size(); i++)
-    next.push_back(loaded_here(builder_, packed(yielded[i], sums[i])));
+    next.push_back(loaded_here(builder_, packed(yielded[i], groups[i])));
   llvm::BasicBlock *end = builder_.GetInsertBlock();
-  for (auto [turn, slots] : turns) {
+  for (auto [turn, stages] : turns) {
     llvm::Value *later = builder_.CreateNUWAdd(turn, builder_.getInt32(1));
-    llvm::Value *is_over = builder_.CreateICmpUGE(later, builder_.getInt32(uint32_t(slots)));
+    llvm::Value *is_over = builder_.CreateICmpUGE(later, builder_.getInt32(uint32_t(stages)));
     turn->addIncoming(builder_.CreateSelect(is_over, builder_.getInt32(0), later), end);
   }
   keep_rolled(builder_.CreateBr(head));

@@ -79,7 +79,7 @@ private:
   void lower_tma_store_async(const ir::Op &op);
   template <typename Visit>
   void for_each_box_of(const ir::Op &op, const ir::Value *map, const ir::Value *buffer,
-                       const ir::Value *slot, size_t first, Visit visit);
+                       const ir::Value *stage, size_t first, Visit visit);
 
   // warp_specialize.cpp: warp specialization and mbarriers.
   void lower_warp_specialize(const ir::Op &op);
@@ -97,9 +97,9 @@ private:
   llvm::Value *whether_to_add(const ir::Value *condition);
   using Groups = std::vector<std::vector<size_t>>;
   /// The accumulator registers of each instruction; empty: `value` is not the result of a wgmma.
-  static Groups instruction_sums(const ir::Value *value);
-  Registers packed(const ir::Value *value, const Groups &sums);
-  Registers unpacked(const Registers &packed, const ir::Value *like, const Groups &sums);
+  static Groups accumulator_groups(const ir::Value *value);
+  Registers packed(const ir::Value *value, const Groups &groups);
+  Registers unpacked(const Registers &packed, const ir::Value *like, const Groups &groups);
 
   // clusters.cpp: clusters.
   void lower_cluster_load_reduce(const ir::Op &op);
@@ -110,9 +110,9 @@ private:
   void lower_shared_load(const ir::Op &op);
   void lower_stage_index(const ir::Op &op);
   void lower_stage_phase(const ir::Op &op);
-  llvm::Value *ring_position(const ir::Op &op);
+  llvm::Value *stage_counter(const ir::Op &op);
   /// The i32 address of a stage of a buffer.
-  llvm::Value *slot_address(const ir::Value *buffer, const ir::Value *slot);
+  llvm::Value *stage_address(const ir::Value *buffer, const ir::Value *stage);
   void lower_async_copy(const ir::Op &op);
 
   void lower_shared_gather(const ir::Op &op);

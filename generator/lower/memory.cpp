@@ -1,6 +1,6 @@
 // Lowers loads from and stores to global memory.
 //
-// Tested by tests/lower/memory_test.cpp.
+// Tested by tests/unit/lower/memory_test.cpp.
 
 #include "lower/addresses.h"
 #include "target/cache_policies.h"

@@ -1,7 +1,7 @@
 // Lowers reductions. assign_layouts keeps the reduced axis within a warp. So each thread combines
 // its own registers, then lanes exchange values.
 //
-// Tested by tests/lower/reduce_test.cpp.
+// Tested by tests/unit/lower/reduce_test.cpp.
 
 #include "lower/lowering.h"
 #include "lower/shuffle.h"

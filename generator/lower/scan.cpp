@@ -7,7 +7,7 @@
 //
 //     a, b, c, d  =>  a, ab, c, cd  =>  a, ab, (ab)c, (ab)(cd)
 //
-// Tested by tests/lower/scan_test.cpp.
+// Tested by tests/unit/lower/scan_test.cpp.
 
 #include "lower/lowering.h"
 #include "lower/shuffle.h"

@@ -1,7 +1,7 @@
 // Lowers ranges, bounds, and operations that only reorder or repeat elements. Reordering needs no
 // instructions: a register of the result is a register of the operand.
 //
-// Tested by tests/lower/shape_test.cpp.
+// Tested by tests/unit/lower/shape_test.cpp.
 
 #include "lower/lowering.h"
 

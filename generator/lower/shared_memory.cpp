@@ -3,7 +3,7 @@
 // The layouts determine the width of a load or store, and whether ldmatrix or stmatrix does it. See
 // analysis/shared_access.h.
 //
-// Tested by tests/lower/shared_memory_test.cpp and tests/lower/scan_test.cpp.
+// Tested by tests/unit/lower/shared_memory_test.cpp and tests/unit/lower/scan_test.cpp.
 
 #include "analysis/shared_access.h"
 #include "lower/addresses.h"
@@ -51,30 +51,30 @@ void for_each_vector(int registers, const std::vector<size_t> &bits, Visit visit
 } // namespace
 
 // The counter starts at 0 and increases; no operation uses an earlier stage.
-llvm::Value *Lowering::ring_position(const Op &op) {
+llvm::Value *Lowering::stage_counter(const Op &op) {
   return builder_.CreateNSWAdd(scalar(op.operand(0)),
                                builder_.getInt32(uint32_t(op.get(attr::offset_))));
 }
 
 void Lowering::lower_stage_index(const Op &op) {
   int64_t count = op.get(attr::stages_), ahead = (op.get(attr::offset_) % count + count) % count;
-  llvm::Value *slots = builder_.getInt32(uint32_t(count));
+  llvm::Value *stages = builder_.getInt32(uint32_t(count));
   auto turn = turns_.find({op.operand(0), count});
   if (turn == turns_.end())
-    return define(op.result(), {builder_.CreateURem(ring_position(op), slots)});
+    return define(op.result(), {builder_.CreateURem(stage_counter(op), stages)});
   if (ahead == 0)
     return define(op.result(), {turn->second});
-  llvm::Value *slot = builder_.CreateNUWAdd(turn->second, builder_.getInt32(uint32_t(ahead)));
-  llvm::Value *is_over = builder_.CreateICmpUGE(slot, slots);
-  define(op.result(), {builder_.CreateSelect(is_over, builder_.CreateSub(slot, slots), slot)});
+  llvm::Value *stage = builder_.CreateNUWAdd(turn->second, builder_.getInt32(uint32_t(ahead)));
+  llvm::Value *is_over = builder_.CreateICmpUGE(stage, stages);
+  define(op.result(), {builder_.CreateSelect(is_over, builder_.CreateSub(stage, stages), stage)});
 }
 
 void Lowering::lower_stage_phase(const Op &op) {
-  llvm::Value *slots = builder_.getInt32(uint32_t(op.get(attr::stages_)));
-  define(op.result(), {builder_.CreateAnd(builder_.CreateUDiv(ring_position(op), slots), 1)});
+  llvm::Value *stages = builder_.getInt32(uint32_t(op.get(attr::stages_)));
+  define(op.result(), {builder_.CreateAnd(builder_.CreateUDiv(stage_counter(op), stages), 1)});
 }
 
-llvm::Value *Lowering::slot_address(const Value *buffer, const Value *slot) {
+llvm::Value *Lowering::stage_address(const Value *buffer, const Value *stage) {
   const Type &type = buffer->type;
   llvm::Value *address =
       builder_.CreatePtrToInt(module_.getGlobalVariable("tritonc_shared"), builder_.getInt32Ty());
@@ -84,9 +84,9 @@ llvm::Value *Lowering::slot_address(const Value *buffer, const Value *slot) {
     address = builder_.CreateAdd(
         address, builder_.CreateMul(consumer_group_, builder_.getInt32(uint32_t(buffer->op->get(
                                                          attr::consumer_group_bytes_)))));
-  uint32_t slot_bytes = uint32_t(type.elements() / type.shape[0] * bytes_of(type.elem));
+  uint32_t stage_bytes = uint32_t(type.elements() / type.shape[0] * bytes_of(type.elem));
   return builder_.CreateAdd(address,
-                            builder_.CreateMul(scalar(slot), builder_.getInt32(slot_bytes)));
+                            builder_.CreateMul(scalar(stage), builder_.getInt32(stage_bytes)));
 }
 
 template <typename Access>
@@ -203,23 +203,23 @@ void Lowering::lower_shared_load(const Op &op) {
 void Lowering::lower_shared_gather(const Op &op) {
   const Type &type = op.result()->type;
   size_t axis = size_t(op.get(attr::axis_));
-  Shape slot = op.operand(0)->type.layout->shape;
+  Shape stage = op.operand(0)->type.layout->shape;
   LinearLayout others = *type.layout; // indices of the thread's elements, with 0 along the axis
-  others.shape = slot;
+  others.shape = stage;
   for (auto *bases : {&others.reg, &others.lane, &others.warp})
     for (FlatIndex &basis : *bases) {
       std::vector<int64_t> coordinates = unflatten(type.shape, basis);
       coordinates[axis] = 0;
-      basis = flatten(slot, coordinates);
+      basis = flatten(stage, coordinates);
     }
   SharedAddresses addresses(*this, op.operand(0), op.operand(1), others);
   uint32_t bytes = uint32_t(bytes_of(type.elem));
-  uint32_t stride = bytes << axis_shift(slot, int(axis));
+  uint32_t stride = bytes << axis_shift(stage, int(axis));
   Registers result;
   for (uint32_t r = 0; r < uint32_t(type.layout->registers()); r++) {
     llvm::Value *position =
         builder_.CreateZExtOrTrunc(registers(op.operand(2))[r], builder_.getInt32Ty());
-    position = builder_.CreateAnd(position, uint64_t(slot[axis] - 1));
+    position = builder_.CreateAnd(position, uint64_t(stage[axis] - 1));
     llvm::Value *part = builder_.CreateMul(position, builder_.getInt32(stride), "", true, true);
     llvm::Value *address = builder_.CreateAdd(addresses.at(addresses.constant(r)), part);
     result.push_back(builder_.CreateAlignedLoad(

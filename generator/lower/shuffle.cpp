@@ -1,6 +1,6 @@
 // Combines two elements, and reads elements of other lanes. See shuffle.h.
 //
-// Tested by tests/lower/reduce_test.cpp and tests/lower/scan_test.cpp.
+// Tested by tests/unit/lower/reduce_test.cpp and tests/unit/lower/scan_test.cpp.
 
 #include "lower/shuffle.h"
 

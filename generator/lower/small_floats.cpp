@@ -14,7 +14,7 @@
 // From double: the code first rounds to a float, to odd (toward zero, and sets the last bit if bits
 // were lost). So the second rounding sees on which side of a tie the double was.
 //
-// Tested by tests/lower/small_floats_test.cpp.
+// Tested by tests/unit/lower/small_floats_test.cpp.
 
 #include "lower/small_floats.h"
 

@@ -1,6 +1,6 @@
 // Implements layouts as arithmetic on the thread index.
 //
-// Tested by tests/lower/shape_test.cpp and tests/lower/memory_test.cpp.
+// Tested by tests/unit/lower/shape_test.cpp and tests/unit/lower/memory_test.cpp.
 
 #include "lower/lowering.h"
 

@@ -1,7 +1,7 @@
 // Lowers TMA loads and stores, box by box. The boxes of a buffer are its panels, so each box is
 // contiguous in shared memory.
 //
-// Tested by tests/lower/warp_specialize_test.cpp.
+// Tested by tests/unit/lower/warp_specialize_test.cpp.
 
 #include "lower/lowering.h"
 
@@ -56,10 +56,10 @@ template <typename Visit> void for_each_box(const Shape &tile, const Shape &box,
 // in the tensor, in TMA's order. The coordinates of the tile start at operand `first`.
 template <typename Visit>
 void Lowering::for_each_box_of(const Op &op, const Value *map, const Value *buffer,
-                               const Value *slot, size_t first, Visit visit) {
+                               const Value *stage, size_t first, Visit visit) {
   Shape tile(buffer->type.shape.begin() + 1, buffer->type.shape.end());
   std::vector<int> order = copy_order(*map->op);
-  llvm::Value *start = slot_address(buffer, slot);
+  llvm::Value *start = stage_address(buffer, stage);
   for_each_box(tile, map->type.shape, [&](const std::vector<int64_t> &at) {
     uint32_t offset =
         buffer->type.layout->offset_of(flatten(tile, at)) * uint32_t(bytes_of(buffer->type.elem));

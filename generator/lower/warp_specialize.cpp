@@ -4,7 +4,7 @@
 // Either all producer warps work, or one thread does. In the second case the other warps of its
 // warpgroup exist only to release their registers.
 //
-// Tested by tests/lower/warp_specialize_test.cpp.
+// Tested by tests/unit/lower/warp_specialize_test.cpp.
 
 #include "lower/lowering.h"
 
@@ -19,7 +19,7 @@ constexpr int workers_barrier = 1; // barrier 0: all threads; 1 + i: consumer gr
 } // namespace
 
 llvm::Value *Lowering::mbarrier(const Op &op, size_t operand) {
-  return slot_address(op.operand(operand), op.operand(operand + 1));
+  return stage_address(op.operand(operand), op.operand(operand + 1));
 }
 
 // One thread initializes the mbarriers. lower_warp_specialize makes them visible to the others.
@@ -28,8 +28,8 @@ void Lowering::lower_mbarriers(const Op &op) {
   guarded(is_first_thread(), [&] {
     llvm::Value *address =
         builder_.CreatePtrToInt(module_.getGlobalVariable("tritonc_shared"), builder_.getInt32Ty());
-    for (int64_t slot = 0; slot < type.shape[0]; slot++) {
-      auto offset = uint32_t(op.get(attr::address_) + slot * bytes_of(type.elem));
+    for (int64_t stage = 0; stage < type.shape[0]; stage++) {
+      auto offset = uint32_t(op.get(attr::address_) + stage * bytes_of(type.elem));
       call_target_op(builder_, TargetOp::mbarrier_init,
                      {builder_.CreateAdd(address, builder_.getInt32(offset)),
                       builder_.getInt32(uint32_t(op.get(attr::arrivals_)))});

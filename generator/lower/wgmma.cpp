@@ -6,7 +6,7 @@
 // arrangement in memory. The left operand can be in registers instead: four words per thread, as in
 // fragment_layout.
 //
-// Tested by tests/lower/wgmma_test.cpp.
+// Tested by tests/unit/lower/wgmma_test.cpp.
 
 #include "lower/lowering.h"
 
@@ -20,14 +20,14 @@ namespace {
 
 // An operand in shared memory. Its axes are K and its own axis (M or N).
 struct SharedOperand {
-  Shape slot;
+  Shape shape; // of one stage
   const LinearLayout &layout;
   size_t own, k; // axes of the stage
   int element_bytes;
 
   /// Whether the operand is contiguous along its own axis, not along K.
   bool is_transposed() const {
-    return layout.offset[0] == FlatIndex(1) << axis_shift(slot, int(own));
+    return layout.offset[0] == FlatIndex(1) << axis_shift(shape, int(own));
   }
 
   /// Bytes from the start of the stage to an element.
@@ -35,7 +35,7 @@ struct SharedOperand {
     std::vector<int64_t> at(2);
     at[own] = at_own;
     at[k] = at_k;
-    return layout.offset_of(flatten(slot, at)) * uint32_t(element_bytes);
+    return layout.offset_of(flatten(shape, at)) * uint32_t(element_bytes);
   }
 
   /// The address contribution of each bit of the warpgroup index. A part has `part` rows (operand
@@ -50,11 +50,11 @@ struct SharedOperand {
 
   /// The descriptor of an operand at address 0. Its fields count units of 16 bytes.
   uint64_t descriptor() const {
-    int row = panel_row_bytes(slot, int(is_transposed() ? own : k), element_bytes);
+    int row = panel_row_bytes(shape, int(is_transposed() ? own : k), element_bytes);
     uint64_t swizzle = row == 128 ? 1 : row == 64 ? 2 : 3;
     uint64_t eight_rows = uint64_t(8 * row) >> 4;
     // The stride between panels. Rows along K fit one panel.
-    uint64_t panel = is_transposed() ? uint64_t(slot[k] * row) >> 4 : 1;
+    uint64_t panel = is_transposed() ? uint64_t(shape[k] * row) >> 4 : 1;
     return swizzle << 62 | eight_rows << 32 | panel << 16;
   }
 };
@@ -91,10 +91,10 @@ struct Instructions {
   std::map<FlatIndex, int> places;
   Shape shape;
 
-  explicit Instructions(const Value *sum, const std::vector<int64_t> &warpgroups)
-      : places(registers_by_index(*sum->type.layout)), shape(sum->type.shape) {
+  explicit Instructions(const Value *accumulator, const std::vector<int64_t> &warpgroups)
+      : places(registers_by_index(*accumulator->type.layout)), shape(accumulator->type.shape) {
     constexpr int64_t max_columns = 256;
-    second_row = unflatten(shape, sum->type.layout->reg[1])[0];
+    second_row = unflatten(shape, accumulator->type.layout->reg[1])[0];
     rows = shape[0] / warpgroups[0];
     all_columns = shape[1] / warpgroups[1];
     columns = std::min(all_columns, max_columns);
@@ -161,7 +161,7 @@ llvm::Value *descriptor(llvm::IRBuilder<> &builder, llvm::Value *start,
 
 } // namespace
 
-Lowering::Groups Lowering::instruction_sums(const Value *value) {
+Lowering::Groups Lowering::accumulator_groups(const Value *value) {
   constexpr Opcode matmuls[] = {Opcode::wgmma_ss_, Opcode::wgmma_rs_, Opcode::wgmma_wait_};
   if (!value->op || !llvm::is_contained(matmuls, value->op->code))
     return {};
@@ -172,20 +172,20 @@ Lowering::Groups Lowering::instruction_sums(const Value *value) {
 }
 
 void Lowering::lower_wgmma_ss(const Op &op) {
-  const Value *sum = op.result();
+  const Value *accumulator = op.result();
   std::vector<int64_t> warpgroups = op.get(attr::warpgroups_), perms = op.get(attr::perms_);
   SharedOperand tiles[2] = {operand_in(op.operand(0), 0, {perms[0], perms[1]}),
                             operand_in(op.operand(2), 1, {perms[2], perms[3]})};
-  Instructions instructions(sum, warpgroups);
+  Instructions instructions(accumulator, warpgroups);
   Elem elem = op.operand(0)->type.elem;
-  int64_t deep = depth_of(elem), k_extent = tiles[0].slot[tiles[0].k];
+  int64_t deep = depth_of(elem), k_extent = tiles[0].shape[tiles[0].k];
 
   llvm::Value *group = builder_.CreateLShr(warp(), 2);
   auto start = [&](int number, int64_t part) {
-    llvm::Value *slot =
-        slot_address(op.operand(size_t(2 * number)), op.operand(size_t(2 * number + 1)));
+    llvm::Value *stage =
+        stage_address(op.operand(size_t(2 * number)), op.operand(size_t(2 * number + 1)));
     std::vector<uint32_t> images = tiles[number].parts(number, part, warpgroups);
-    return descriptor_start(builder_, builder_.CreateAdd(slot, move_bits(group, images)));
+    return descriptor_start(builder_, builder_.CreateAdd(stage, move_bits(group, images)));
   };
   llvm::Value *starts[2] = {start(0, instructions.rows), start(1, instructions.all_columns)};
 
@@ -208,14 +208,14 @@ void Lowering::lower_wgmma_ss(const Op &op) {
     scatter(builder_, packed, registers, which);
   });
   call_target_op(builder_, TargetOp::wgmma_commit);
-  define(sum, std::move(registers));
+  define(accumulator, std::move(registers));
 }
 
 void Lowering::lower_wgmma_rs(const Op &op) {
-  const Value *sum = op.result(), *left = op.operand(0);
+  const Value *accumulator = op.result(), *left = op.operand(0);
   std::vector<int64_t> warpgroups = op.get(attr::warpgroups_);
   SharedOperand right = operand_in(op.operand(1), 1, op.get(attr::perm_));
-  Instructions instructions(sum, warpgroups);
+  Instructions instructions(accumulator, warpgroups);
   Fragment fragment{this->registers(left), *left->type.layout};
   Elem elem = left->type.elem;
   int64_t deep = depth_of(elem), k_extent = left->type.shape[1], first = op.get(attr::origin_)[0];
@@ -223,7 +223,7 @@ void Lowering::lower_wgmma_rs(const Op &op) {
   llvm::Value *group = builder_.CreateLShr(warp(), 2);
   std::vector<uint32_t> images = right.parts(1, instructions.all_columns, warpgroups);
   llvm::Value *start =
-      descriptor_start(builder_, builder_.CreateAdd(slot_address(op.operand(1), op.operand(2)),
+      descriptor_start(builder_, builder_.CreateAdd(stage_address(op.operand(1), op.operand(2)),
                                                     move_bits(group, images)));
 
   Registers registers = this->registers(op.operand(3));
@@ -244,7 +244,7 @@ void Lowering::lower_wgmma_rs(const Op &op) {
     scatter(builder_, packed, registers, which);
   });
   call_target_op(builder_, TargetOp::wgmma_commit);
-  define(sum, std::move(registers));
+  define(accumulator, std::move(registers));
 }
 
 // Returns 1 if there is no condition.
@@ -254,20 +254,22 @@ llvm::Value *Lowering::whether_to_add(const Value *condition) {
 }
 
 void Lowering::lower_wgmma_wait(const Op &op) {
-  const Value *sum = op.result();
+  const Value *accumulator = op.result();
   Registers registers = this->registers(op.operand(0));
   std::vector<int64_t> warpgroups = op.get(attr::warpgroups_);
-  TargetOp wait = is_float(sum->type.elem) ? TargetOp::wgmma_wait_f32 : TargetOp::wgmma_wait_s32;
+  TargetOp wait =
+      is_float(accumulator->type.elem) ? TargetOp::wgmma_wait_f32 : TargetOp::wgmma_wait_s32;
   std::vector<size_t> all; // a wait applies to all instructions of a group
-  Instructions(sum, warpgroups).for_each([&](int64_t, int64_t, const std::vector<size_t> &which) {
-    all.insert(all.end(), which.begin(), which.end());
-  });
+  Instructions(accumulator, warpgroups)
+      .for_each([&](int64_t, int64_t, const std::vector<size_t> &which) {
+        all.insert(all.end(), which.begin(), which.end());
+      });
   llvm::Value *packed = call_target_op(builder_, wait,
                                        {builder_.getInt32(uint32_t(all.size())),
                                         builder_.getInt32(uint32_t(op.get(attr::pending_))),
                                         gather(builder_, registers, all)});
   scatter(builder_, packed, registers, all);
-  define(sum, std::move(registers));
+  define(accumulator, std::move(registers));
 }
 
 } // namespace tritonc

@@ -29,7 +29,7 @@
 //          the last buffer.
 // Limits:  does not check that the GPU has fn.shared_bytes: the caller of run_pipeline does.
 //
-// Tested by tests/passes/allocate_shared_test.cpp.
+// Tested by tests/unit/passes/allocate_shared_test.cpp.
 
 #include "passes/allocate_shared.h"
 
@@ -105,7 +105,7 @@ struct State {
         buffer.end = used ? std::max(buffer.end, end) : end;
         used = true;
       }
-      if (std::optional<int> last = last_product(op.result()))
+      if (std::optional<int> last = last_wgmma(op.result()))
         buffer.end = *last;
       buffers.push_back(buffer);
     });
@@ -124,11 +124,11 @@ struct State {
                                            [](const Op *op) { return op->is(Opcode::wgmma_rs_); });
   }
 
-  // The operation after which no wgmma reads `ring`; nothing if another operation accesses it, or
-  // if no wgmma does. TMA copies into `ring` do not count.
-  std::optional<int> last_product(const Value *ring) {
+  // The operation after which no wgmma reads `buffer`; nothing if another operation accesses it, or
+  // if no wgmma does. TMA copies into `buffer` do not count.
+  std::optional<int> last_wgmma(const Value *buffer) {
     std::optional<int> last;
-    for (const Op *user : users.of(ring)) {
+    for (const Op *user : users.of(buffer)) {
       if (user->is(Opcode::tma_load_async_))
         continue;
       if (!multiplies(*user))

@@ -37,7 +37,7 @@
 //          {vector}. remove_dead_code drops the originals of index tiles.
 // Limits:  decides value by value; does not search for the fewest conversions.
 //
-// Tested by tests/passes/assign_layouts_test.cpp.
+// Tested by tests/unit/passes/assign_layouts_test.cpp.
 
 #include "passes/assign_layouts.h"
 
@@ -228,7 +228,7 @@ struct State {
       if (user->is(Opcode::yield_) && user->parent->parent->is(Opcode::for_loop_))
         return layout_of_fragment(carried_to(*user, value));
       if (user->is(Opcode::wgmma_rs_))
-        return factor_layout(*user);
+        return layout_of_fragment(*user);
       for (int operand : {0, 1})
         if (user->is(Opcode::dot_) && user->operand(operand) == value)
           return shared(operand_layout(*user, operand));
@@ -236,7 +236,7 @@ struct State {
     return default_layout(value->type);
   }
 
-  Layout factor_layout(const Op &wgmma_rs) {
+  Layout layout_of_fragment(const Op &wgmma_rs) {
     const Type &operand = wgmma_rs.operand(0)->type;
     return shared(
         fragment_layout(operand.shape, bytes_of(operand.elem), matmul_division(wgmma_rs)));
@@ -246,9 +246,9 @@ struct State {
   Layout layout_to_extract_from(const Op &op) {
     Shape shape = op.operand(0)->type.shape;
     if (!op.has(attr::perm_))
-      return shared(sum_layout(shape, op));
+      return shared(accumulator_layout(shape, op));
     std::reverse(shape.begin(), shape.end());
-    return shared(sum_layout(shape, op).permute({1, 0}));
+    return shared(accumulator_layout(shape, op).permute({1, 0}));
   }
 
   // Whether the producer warps run `op`.
@@ -320,7 +320,7 @@ struct State {
     case Opcode::wgmma_wait_:
       return shared(matmul_layout(op.result()->type.shape, matmul_division(op)));
     case Opcode::trans_:
-      if (is_from_transposed_sum(value)) {
+      if (is_from_transposed_accumulator(value)) {
         std::vector<int64_t> perm = op.get(attr::perm_);
         return shared(natural(op.operand(0))->permute({perm.begin(), perm.end()}));
       }
@@ -560,7 +560,7 @@ struct State {
     if (op->is(Opcode::trans_))
       return demand_operand(op, 0, operand_layout_for(*op, op->operand(0), *layout));
     if (op->is(Opcode::wgmma_rs_)) {
-      demand_operand(op, 0, factor_layout(*op));
+      demand_operand(op, 0, layout_of_fragment(*op));
       return demand_operand(op, 3, layout);
     }
     if (op->is(Opcode::dot_)) {

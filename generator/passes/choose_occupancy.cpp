@@ -21,7 +21,7 @@
 //          launch of split-K. ptxas decides for all other kernels.
 // Limits:  the estimate counts the accumulators of all dots as if they were live at the same time.
 //
-// Tested by tests/passes/choose_occupancy_test.cpp.
+// Tested by tests/unit/passes/choose_occupancy_test.cpp.
 
 #include "passes/choose_occupancy.h"
 
@@ -34,17 +34,17 @@ using namespace ir;
 namespace {
 
 constexpr int max_programs = 4;
-constexpr int threads_per_multiprocessor = 1024; // minimum over all GPUs
+constexpr int threads_per_sm = 1024; // minimum over all GPUs
 constexpr int registers_for_addresses = 16;
 
 int registers_of(const Value *tile) {
   return std::max(1, tile->type.layout->registers() * bits_of(tile->type.elem) / 32);
 }
 
-// Registers of a thread. Dots that accumulate into each other count once as `sums`. `operands` are
+// Registers of a thread. Dots that accumulate into each other count once as `accumulators`. `operands` are
 // those of the largest dot, twice, because the next operands are loaded during the arithmetic.
 struct Need {
-  int sums = 0, operands = 0;
+  int accumulators = 0, operands = 0;
 };
 
 Need need_of(Function &fn) {
@@ -54,7 +54,7 @@ Need need_of(Function &fn) {
       return;
     const Op *before = op.operand(2)->op;
     if (!before || !before->is(Opcode::dot_))
-      need.sums += registers_of(op.result());
+      need.accumulators += registers_of(op.result());
     need.operands =
         std::max(need.operands, 2 * (registers_of(op.operand(0)) + registers_of(op.operand(1))));
   });
@@ -73,15 +73,15 @@ void choose_occupancy(Function &fn, const Gpu &gpu, const Schedule &schedule) {
     return;
   }
   Need need = need_of(fn);
-  if (!need.sums)
+  if (!need.accumulators)
     return;
   int threads = 32 * fn.warps;
-  int registers =
-      std::min(gpu.max_registers_per_thread,
-               need.sums + std::min(need.operands, need.sums) + registers_for_addresses);
+  int registers = std::min(gpu.max_registers_per_thread,
+                           need.accumulators + std::min(need.operands, need.accumulators) +
+                               registers_for_addresses);
   int by_registers = gpu.registers_per_block / (threads * registers);
   int by_shared = fn.shared_bytes ? gpu.max_shared_bytes / fn.shared_bytes : max_programs;
-  int by_threads = threads_per_multiprocessor / threads;
+  int by_threads = threads_per_sm / threads;
   fn.blocks_per_sm = std::max(1, std::min({max_programs, by_registers, by_shared, by_threads}));
 }
 

@@ -19,7 +19,7 @@
 //          value that does not change in the loop. remove_dead_code drops the unused argument.
 // Limits:  leaves additions that may wrap ({unsigned}) unchanged: the formula would not wrap.
 //
-// Tested by tests/passes/expand_inductions_test.cpp.
+// Tested by tests/unit/passes/expand_inductions_test.cpp.
 
 #include "passes/expand_inductions.h"
 
@@ -105,8 +105,8 @@ struct State {
       body().terminator()->operands[i] = arg;
       if (!count_uses(*fn.body, loop.results[i]))
         continue;
-      Builder behind = Builder::after(fn, &loop);
-      replace_uses(*fn.body, loop.results[i], after(behind, start, *steps, loop.operand(0)));
+      Builder after_loop = Builder::after(fn, &loop);
+      replace_uses(*fn.body, loop.results[i], after(after_loop, start, *steps, loop.operand(0)));
     }
   }
 };

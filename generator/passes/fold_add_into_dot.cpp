@@ -12,7 +12,7 @@
 // Ensures: no dot from zero is left whose only use is an addition in the same block.
 // Limits:  leaves a dot in another block unchanged: it would move into the loop of the addition.
 //
-// Tested by tests/passes/fold_add_into_dot_test.cpp.
+// Tested by tests/unit/passes/fold_add_into_dot_test.cpp.
 
 #include "passes/fold_add_into_dot.h"
 
@@ -22,31 +22,31 @@ using namespace ir;
 
 namespace {
 
-// Whether `value` is a dot from zero in the block of `sum`, which alone uses it. (A dot outside a
+// Whether `value` is a dot from zero in the block of `add`, which alone uses it. (A dot outside a
 // loop would move into the loop.)
-bool is_fresh_dot(Function &fn, const Value *value, const Op *sum) {
+bool is_fresh_dot(Function &fn, const Value *value, const Op *add) {
   const Op *op = value->op;
-  return op && op->is(Opcode::dot_) && op->parent == sum->parent && is_zero(op->operand(2)) &&
+  return op && op->is(Opcode::dot_) && op->parent == add->parent && is_zero(op->operand(2)) &&
          count_uses(*fn.body, value) == 1;
 }
 
 } // namespace
 
 void fold_add_into_dot(Function &fn) {
-  std::vector<Op *> sums;
+  std::vector<Op *> adds;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::add_))
-      sums.push_back(&op);
+      adds.push_back(&op);
   });
-  for (Op *sum : sums)
+  for (Op *add : adds)
     for (int side : {1, 0}) {
-      if (!is_fresh_dot(fn, sum->operand(side), sum))
+      if (!is_fresh_dot(fn, add->operand(side), add))
         continue;
-      Op *dot = sum->operand(side)->op;
-      sum->code = Opcode::dot_;
-      sum->attributes = dot->attributes;
-      sum->location = dot->location;
-      sum->operands = {dot->operand(0), dot->operand(1), sum->operand(1 - side)};
+      Op *dot = add->operand(side)->op;
+      add->code = Opcode::dot_;
+      add->attributes = dot->attributes;
+      add->location = dot->location;
+      add->operands = {dot->operand(0), dot->operand(1), add->operand(1 - side)};
       erase(dot);
       break;
     }

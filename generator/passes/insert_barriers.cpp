@@ -53,7 +53,7 @@
 //          assumes that rows with a variable stride do not overlap. It does not order a store with
 //          itself in another iteration.
 //
-// Tested by tests/passes/insert_barriers_test.cpp.
+// Tested by tests/unit/passes/insert_barriers_test.cpp.
 
 #include "passes/insert_barriers.h"
 
@@ -72,17 +72,17 @@ namespace {
 
 // A stage of a circular buffer: (counter + ahead) mod stages. Without a counter, `ahead` is the
 // stage itself, as before a loop that counts from 0.
-struct Slot {
+struct StageIndex {
   bool known = false;
   const Value *counter = nullptr;
   int64_t ahead = 0;
 
-  auto operator<=>(const Slot &) const = default;
+  auto operator<=>(const StageIndex &) const = default;
 };
 
 struct Access {
   const Op *buffer = nullptr; // its shared_alloc; null: global memory
-  Slot slot;
+  StageIndex stage;
   bool writes = false;
   int groups_since = -1;      // async_copy in flight: commits after it; else -1
   int wgmmas_since = -1;      // wgmma in flight: wgmmas after it; else -1
@@ -96,7 +96,7 @@ struct Access {
 
 constexpr int many = 16; // more than the stages of any circular buffer
 
-int64_t slots_of(const Op *buffer) { return buffer->result()->type.shape[0]; }
+int64_t stages_of(const Op *buffer) { return buffer->result()->type.shape[0]; }
 
 int64_t modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
 
@@ -259,8 +259,8 @@ private:
 
 bool overlap(const Access &a, const Access &b) {
   if (a.buffer == b.buffer) {
-    bool comparable = a.slot.known && b.slot.known && a.slot.counter == b.slot.counter;
-    return !comparable || modulo(a.slot.ahead - b.slot.ahead, slots_of(a.buffer)) == 0;
+    bool comparable = a.stage.known && b.stage.known && a.stage.counter == b.stage.counter;
+    return !comparable || modulo(a.stage.ahead - b.stage.ahead, stages_of(a.buffer)) == 0;
   }
   auto range = [](const Op *buffer) {
     const Type &type = buffer->result()->type;
@@ -274,7 +274,7 @@ bool overlap(const Access &a, const Access &b) {
 
 using Pending = std::set<Access>;
 
-Slot slot_of(const Value *value) {
+StageIndex stage_of(const Value *value) {
   int64_t ahead = 0;
   if (value->op && value->op->is(Opcode::stage_index_)) {
     ahead = value->op->get(attr::offset_);
@@ -283,7 +283,7 @@ Slot slot_of(const Value *value) {
   if (std::optional<int64_t> constant = constant_of(value))
     return {true, nullptr, *constant + ahead};
   bool counts = value->block && value->index == 0 && value->block->parent->is(Opcode::for_loop_);
-  return counts ? Slot{true, value, ahead} : Slot{};
+  return counts ? StageIndex{true, value, ahead} : StageIndex{};
 }
 
 // The accesses that `op` makes.
@@ -293,19 +293,19 @@ std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
   case Opcode::shared_load_:
   case Opcode::shared_gather_:
   case Opcode::cluster_load_reduce_:
-    accesses = {{op.operand(0)->op, slot_of(op.operand(1)), false}};
+    accesses = {{op.operand(0)->op, stage_of(op.operand(1)), false}};
     break;
   case Opcode::shared_store_:
-    accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true}};
+    accesses = {{op.operand(1)->op, stage_of(op.operand(2)), true}};
     break;
   case Opcode::wgmma_ss_:
     for (size_t operand : {0, 2})
       accesses.push_back({.buffer = op.operand(operand)->op,
-                          .slot = slot_of(op.operand(operand + 1)),
+                          .stage = stage_of(op.operand(operand + 1)),
                           .wgmmas_since = 0});
     break;
   case Opcode::async_copy_:
-    accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true, 0}};
+    accesses = {{op.operand(1)->op, stage_of(op.operand(2)), true, 0}};
     break;
   default:
     break;
@@ -354,7 +354,7 @@ struct State {
     });
   }
 
-  static Pending start_product(const Pending &pending) {
+  static Pending start_wgmma(const Pending &pending) {
     return map(pending, [](Access &access) {
       if (access.wgmmas_since >= 0)
         access.wgmmas_since = std::min(access.wgmmas_since + 1, many);
@@ -362,7 +362,7 @@ struct State {
   }
 
   // All started matmuls but the last `still_pending` are complete.
-  static Pending wait_for_products(const Pending &pending, int64_t still_pending) {
+  static Pending wait_for_wgmmas(const Pending &pending, int64_t still_pending) {
     assert(still_pending < many && "else no matmul would ever be known to be done");
     return map(pending, [&](Access &access) {
       if (access.wgmmas_since >= still_pending)
@@ -373,24 +373,24 @@ struct State {
   // Stages before the loop, relative to its first iteration (counter 0).
   static Pending enter(const Pending &pending, const Value *counter) {
     return map(pending, [&](Access &access) {
-      if (access.slot.known && !access.slot.counter)
-        access.slot = {true, counter, modulo(access.slot.ahead, slots_of(access.buffer))};
+      if (access.stage.known && !access.stage.counter)
+        access.stage = {true, counter, modulo(access.stage.ahead, stages_of(access.buffer))};
     });
   }
 
   // Accesses of this iteration, relative to the next. `counter` is null in a while loop.
-  static Pending go_round(const Pending &pending, const Value *counter) {
+  static Pending next_iteration(const Pending &pending, const Value *counter) {
     return map(pending, [&](Access &access) {
       access.is_old = access.global;
-      if (counter && access.slot.known && access.slot.counter == counter)
-        access.slot.ahead = modulo(access.slot.ahead - 1, slots_of(access.buffer));
+      if (counter && access.stage.known && access.stage.counter == counter)
+        access.stage.ahead = modulo(access.stage.ahead - 1, stages_of(access.buffer));
     });
   }
 
   static Pending leave(const Pending &pending, const Value *counter) {
     return map(pending, [&](Access &access) {
-      if (access.slot.known && access.slot.counter == counter)
-        access.slot = {};
+      if (access.stage.known && access.stage.counter == counter)
+        access.stage = {};
     });
   }
 
@@ -405,7 +405,7 @@ struct State {
     Pending start = enter(before, counter), end;
     do {
       end = walk(*op.blocks[0], start);
-    } while (merge(start, go_round(end, counter)));
+    } while (merge(start, next_iteration(end, counter)));
     // The loop may have no iterations.
     Pending after = leave(end, counter);
     merge(after, before);
@@ -416,7 +416,7 @@ struct State {
     Pending start = before, tested;
     do {
       tested = walk(*op.blocks[0], start);
-    } while (merge(start, go_round(walk(*op.blocks[1], tested), nullptr)));
+    } while (merge(start, next_iteration(walk(*op.blocks[1], tested), nullptr)));
     return tested;
   }
 
@@ -472,10 +472,10 @@ struct State {
       } else if (op.is(Opcode::async_wait_)) {
         pending = wait(pending, op.get(attr::pending_));
       } else if (op.is(Opcode::wgmma_wait_)) {
-        pending = wait_for_products(pending, op.get(attr::pending_));
+        pending = wait_for_wgmmas(pending, op.get(attr::pending_));
       } else {
         if (op.is(Opcode::wgmma_ss_))
-          pending = start_product(pending);
+          pending = start_wgmma(pending);
         access(op, pending, block, i);
       }
     }

@@ -25,7 +25,7 @@
 //          At least three stages: with two, the next iteration waits for the copies at once.
 //          Exactly one commit.
 //
-// Tested by tests/passes/interleave_copies_test.cpp.
+// Tested by tests/unit/passes/interleave_copies_test.cpp.
 
 #include "passes/interleave_copies.h"
 
@@ -36,7 +36,7 @@ using namespace ir;
 namespace {
 
 constexpr size_t min_dots = 4;
-constexpr int64_t min_slots = 3;
+constexpr int64_t min_stages = 3;
 
 void move_before(Op *op, Op *place) {
   Block &block = *place->parent;
@@ -60,7 +60,7 @@ void spread(Op &loop) {
   if (commits.size() != 1 || dots.size() < min_dots)
     return;
   for (const Op *copy : copies)
-    if (copy->operand(1)->type.shape[0] < min_slots)
+    if (copy->operand(1)->type.shape[0] < min_stages)
       return;
   size_t places = dots.size() - 1;
   for (size_t i = 0; i < copies.size(); i++)

@@ -26,7 +26,7 @@
 // Ensures: no dot with the instruction wgmma is left.
 // Limits:  both operands must be contiguous along K, or have 16-bit elements.
 //
-// Tested by tests/passes/issue_wgmma_async_test.cpp.
+// Tested by tests/unit/passes/issue_wgmma_async_test.cpp.
 
 #include "passes/issue_wgmma_async.h"
 
@@ -41,7 +41,7 @@ using namespace ir;
 
 namespace {
 
-void move_behind(Op *op, Op *place) {
+void move_after(Op *op, Op *place) {
   Block &block = *place->parent;
   erase(op);
   op->parent = &block;
@@ -55,8 +55,8 @@ struct State {
   Op *loop = body.parent;
   std::vector<int64_t> warpgroups = dot->get(attr::warpgroups_);
 
-  Value *wait(Builder &builder, Value *sum, int64_t pending) {
-    Op *op = builder.create(Opcode::wgmma_wait_, {sum}, {sum->type});
+  Value *wait(Builder &builder, Value *accumulator, int64_t pending) {
+    Op *op = builder.create(Opcode::wgmma_wait_, {accumulator}, {accumulator->type});
     op->set(attr::pending_, pending);
     op->set(attr::warpgroups_, warpgroups);
     return op->result();
@@ -87,11 +87,11 @@ struct State {
   void finish(Value *unfinished) {
     Builder builder = Builder::after(fn, loop);
     builder.set_location(dot->location);
-    Value *sum = fn.new_value(unfinished->type); // a temporary for the users
-    replace_uses(*loop->parent, unfinished, sum);
+    Value *accumulator = fn.new_value(unfinished->type); // a temporary for the users
+    replace_uses(*loop->parent, unfinished, accumulator);
     Value *finished = wait(builder, unfinished, 0);
     finished->name = unfinished->name;
-    replace_uses(*loop->parent, sum, finished);
+    replace_uses(*loop->parent, accumulator, finished);
   }
 
   void run() {
@@ -117,15 +117,15 @@ struct State {
     builder.set_location(dot->location);
     Op *matmul = start(builder);
     for (auto copy = copies.rbegin(); copy != copies.rend(); copy++)
-      move_behind(*copy, matmul);
-    Builder behind = Builder::before(fn, dot);
-    behind.set_location(dot->location);
-    Value *sum = wait(behind, matmul->result(), 1);
-    sum->name = dot->result()->name;
+      move_after(*copy, matmul);
+    Builder after = Builder::before(fn, dot);
+    after.set_location(dot->location);
+    Value *accumulator = wait(after, matmul->result(), 1);
+    accumulator->name = dot->result()->name;
     std::vector<Value *> &next = body.terminator()->operands;
     auto carried = std::find(next.begin(), next.end(), dot->result());
-    assert(carried != next.end() && "the loop carries the sum");
-    *carried = sum;
+    assert(carried != next.end() && "the loop carries the accumulator");
+    *carried = accumulator;
     finish(loop->results[size_t(carried - next.begin())]);
     erase(dot);
   }

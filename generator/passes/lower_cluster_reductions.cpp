@@ -24,7 +24,7 @@
 // Limits:  a whole partial must fit the shared memory of a block. Without a cluster_reduce nothing
 //          happens.
 //
-// Tested by tests/passes/lower_cluster_reductions_test.cpp.
+// Tested by tests/unit/passes/lower_cluster_reductions_test.cpp.
 
 #include "passes/lower_cluster_reductions.h"
 
@@ -41,10 +41,11 @@ void lower(Function &fn, Op *op) {
   Builder builder = Builder::before(fn, op);
   builder.set_location(op->location);
   Type result = op->result()->type;
-  Shape slot = result.shape;
-  LinearLayout layout = swizzled_layout(slot, register_axis(*result.layout), bytes_of(result.elem));
-  slot.insert(slot.begin(), 1);
-  Type type = Type::shared(result.elem, slot).with_layout(std::move(layout));
+  Shape shape = result.shape;
+  LinearLayout layout =
+      swizzled_layout(shape, register_axis(*result.layout), bytes_of(result.elem));
+  shape.insert(shape.begin(), 1);
+  Type type = Type::shared(result.elem, shape).with_layout(std::move(layout));
   Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
   buffer->name = "parts";
   Value *zero = builder.i32(0);
@@ -62,12 +63,12 @@ void lower(Function &fn, Op *op) {
 } // namespace
 
 void lower_cluster_reductions(Function &fn) {
-  std::vector<Op *> sums;
+  std::vector<Op *> reductions;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::cluster_reduce_))
-      sums.push_back(&op);
+      reductions.push_back(&op);
   });
-  for (Op *op : sums)
+  for (Op *op : reductions)
     lower(fn, op);
 }
 

@@ -14,7 +14,7 @@
 // Limits:  a gather within one warp goes through shared memory, too. The layout does not avoid bank
 //          conflicts.
 //
-// Tested by tests/passes/lower_gathers_test.cpp.
+// Tested by tests/unit/passes/lower_gathers_test.cpp.
 
 #include "passes/lower_gathers.h"
 
@@ -39,10 +39,10 @@ void lower(Function &fn, Op *op) {
   builder.set_location(op->location);
   const Type result = op->result()->type;
   Value *value = as_stored(builder, op->operand(0));
-  Shape ring = value->type.shape;
-  auto layout = row_major_layout(ring);
-  ring.insert(ring.begin(), 1);
-  Type type = Type::shared(value->type.elem, ring).with_layout(std::move(layout));
+  Shape shape = value->type.shape;
+  auto layout = row_major_layout(shape);
+  shape.insert(shape.begin(), 1);
+  Type type = Type::shared(value->type.elem, shape).with_layout(std::move(layout));
   Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
   builder.create(Opcode::shared_store_, {value, buffer, builder.i32(0)});
   Type found = Type::tile(value->type.elem, result.shape).with_layout(result.layout);

@@ -36,7 +36,7 @@
 //          program has its own block (later: its own cluster, see split_k_in_cluster), and there is
 //          no loop: such launches have few programs.
 //
-// Tested by tests/passes/make_persistent_test.cpp.
+// Tested by tests/unit/passes/make_persistent_test.cpp.
 
 #include "passes/make_persistent.h"
 
@@ -95,9 +95,9 @@ struct State {
       total = builder.mul(div(builder, total, at_once), at_once);
     if (!schedule.tail_split.empty())
       total = cut(builder, total, at_once);
-    Value *rounds = div_up(builder, total, at_once);
+    Value *waves = div_up(builder, total, at_once);
     all = on_host(builder, total, "all");
-    Value *needed = div_up(builder, total, rounds);
+    Value *needed = div_up(builder, total, waves);
     blocks = on_host(builder, needed, "blocks");
     builder.create(Opcode::launch_blocks_, {needed})->set(attr::cluster_, int64_t(1));
   }
@@ -181,11 +181,11 @@ struct State {
     Value *iterations = builder.add(more, builder.i32(1));
     Op *loop = builder.for_loop(iterations, {});
     fn.body->ops.push_back(end);
-    Value *round = loop->blocks[0]->arguments[0];
-    round->name = "round";
+    Value *wave = loop->blocks[0]->arguments[0];
+    wave->name = "wave";
     Builder inside(fn, loop->blocks[0]);
     inside.set_location(fn.location);
-    move_to(inside, inside.add(block->result(), inside.mul(round, blocks)), rest, grid);
+    move_to(inside, inside.add(block->result(), inside.mul(wave, blocks)), rest, grid);
     Builder(fn, loop->blocks[0]).yield({});
   }
 

@@ -64,8 +64,8 @@ void canonicalize(PassRunner &run) {
 
 ir::Function canonical_form(const ir::Function &fn) {
   ir::Function canonical = clone(fn);
-  PassObserver nobody;
-  PassRunner run(canonical, nobody);
+  PassObserver no_observer;
+  PassRunner run(canonical, no_observer);
   canonicalize(run);
   return canonical;
 }

@@ -36,7 +36,7 @@
 //          alias. If fewer than 2 stages (3 with wgmma) fit beside the other buffers of the loop,
 //          the loop stays as it is.
 //
-// Tested by tests/passes/pipeline_loops_test.cpp.
+// Tested by tests/unit/passes/pipeline_loops_test.cpp.
 
 #include "passes/pipeline_loops.h"
 
@@ -54,7 +54,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t max_slots = 4, max_slots_alone = 8;
+constexpr int64_t max_stages = 4, max_stages_alone = 8;
 constexpr int min_copy_bytes = 4;
 constexpr int widest_copy_bytes = 16;
 
@@ -115,18 +115,19 @@ struct State {
     });
   }
 
-  Value *slot(Builder &builder, Value *counter, int64_t ahead, int64_t slots) {
+  Value *stage(Builder &builder, Value *counter, int64_t ahead, int64_t stages) {
     Op *op = builder.create(Opcode::stage_index_, {counter}, {Type::scalar(Elem::i32)});
     op->set(attr::offset_, ahead);
-    op->set(attr::stages_, slots);
+    op->set(attr::stages_, stages);
     return op->result();
   }
 
   // Starts the copies for the iteration that follows `from` by `ahead`; null: iteration `ahead`.
   void start_copies(Builder &builder, const std::vector<Candidate> &candidates, Value *from,
-                    int64_t ahead, int64_t slots) {
+                    int64_t ahead, int64_t stages) {
     Iteration then = iteration(builder, from, ahead);
-    Value *into = from ? slot(builder, from, ahead, slots) : slot(builder, then.counter, 0, slots);
+    Value *into =
+        from ? stage(builder, from, ahead, stages) : stage(builder, then.counter, 0, stages);
     for (const Candidate &candidate : candidates) {
       builder.set_location(candidate.load->location);
       Copies copies = {{counter(), then.counter}};
@@ -147,10 +148,10 @@ struct State {
     builder.create(Opcode::async_wait_, {})->set(attr::pending_, pending);
   }
 
-  // Gives the buffer `slots` stages and moves it before the loop.
-  void widen(const Candidate &candidate, int64_t slots) {
+  // Gives the buffer `stages` stages and moves it before the loop.
+  void widen(const Candidate &candidate, int64_t stages) {
     Op *alloc = candidate.buffer->op;
-    alloc->result()->type.shape[0] = slots;
+    alloc->result()->type.shape[0] = stages;
     erase(alloc);
     alloc->parent = loop.parent;
     loop.parent->ops.insert(loop.parent->ops.begin() + loop.parent->position_of(&loop), alloc);
@@ -167,7 +168,7 @@ struct State {
 
   // Stages that must stay valid while copies start: that of the next matmul and, with wgmma, that
   // of the matmul in flight.
-  int64_t slots_in_use() {
+  int64_t stages_in_use() {
     auto runs_on = [](const Op *op) {
       return op->is(Opcode::dot_) && op->get(attr::instruction_) == "wgmma";
     };
@@ -182,35 +183,35 @@ struct State {
         candidates.push_back(*found);
         bytes += found->bytes();
       }
-    const int64_t in_use = slots_in_use(), least = in_use + 1;
+    const int64_t in_use = stages_in_use(), least = in_use + 1;
     if (candidates.empty())
       return;
     int64_t fitting =
         (gpu.max_shared_bytes - bytes_beside({candidates.begin(), candidates.end()}, loop)) / bytes;
     if (fitting < least)
       return;
-    int64_t most = std::min((alone ? max_slots_alone : max_slots) + in_use - 1, fitting);
-    int64_t slots = std::clamp(gpu.max_shared_bytes / (alone ? 1 : 2) / bytes, least, most);
-    const int64_t ahead = slots - in_use;
+    int64_t most = std::min((alone ? max_stages_alone : max_stages) + in_use - 1, fitting);
+    int64_t stages = std::clamp(gpu.max_shared_bytes / (alone ? 1 : 2) / bytes, least, most);
+    const int64_t ahead = stages - in_use;
 
     for (const Candidate &candidate : candidates)
-      widen(candidate, slots);
+      widen(candidate, stages);
     Builder before = Builder::before(fn, &loop);
     for (int64_t iteration = 0; iteration < ahead; iteration++)
-      start_copies(before, candidates, nullptr, iteration, slots);
+      start_copies(before, candidates, nullptr, iteration, stages);
     Builder top(fn, &body(), 0);
     Location location = candidates[0].load->location;
     top.set_location(location);
     wait(top, ahead - 1);
-    start_copies(top, candidates, counter(), ahead, slots);
-    Value *now = slot(top, counter(), 0, slots);
+    start_copies(top, candidates, counter(), ahead, stages);
+    Value *now = stage(top, counter(), 0, stages);
     for (const Candidate &candidate : candidates)
       read_from(candidate, now);
     // The copies of iterations past the end write zeros. Another buffer may reuse their stages only
     // after that.
-    Builder behind = Builder::after(fn, &loop);
-    behind.set_location(location);
-    wait(behind, 0);
+    Builder after = Builder::after(fn, &loop);
+    after.set_location(location);
+    wait(after, 0);
   }
 };
 

@@ -31,7 +31,7 @@
 //          branches in the loop; exactly one wait; the first dot is the only use of its operands,
 //          which are loads from the stage of the current iteration. Otherwise nothing happens.
 //
-// Tested by tests/passes/prefetch_dot_operands_test.cpp.
+// Tested by tests/unit/passes/prefetch_dot_operands_test.cpp.
 
 #include "passes/prefetch_dot_operands.h"
 
@@ -75,13 +75,14 @@ struct State {
     if (!load || !load->is(Opcode::shared_load_) || load->parent != &body() ||
         count_uses(*fn.body, operand) != 1)
       return false;
-    const Op *slot = load->operand(1)->op;
-    return slot && slot->is(Opcode::stage_index_) && slot->operand(0) == body().arguments[0] &&
-           slot->get(attr::offset_) == 0 && load->operand(0)->op->parent != &body();
+    const Op *stage = load->operand(1)->op;
+    return stage && stage->is(Opcode::stage_index_) && stage->operand(0) == body().arguments[0] &&
+           stage->get(attr::offset_) == 0 && load->operand(0)->op->parent != &body();
   }
 
-  static Value *load_again(Builder &builder, const Op &load, Value *slot) {
-    Op *copy = builder.create(Opcode::shared_load_, {load.operand(0), slot}, {load.result()->type});
+  static Value *load_again(Builder &builder, const Op &load, Value *stage) {
+    Op *copy =
+        builder.create(Opcode::shared_load_, {load.operand(0), stage}, {load.result()->type});
     copy->attributes = load.attributes;
     return copy->result();
   }
@@ -114,21 +115,21 @@ struct State {
     Builder last = Builder::before(fn, dots.back());
     last.set_location(wait->location);
     last.create(Opcode::async_wait_, {})->attributes = wait->attributes;
-    Op *slot = last.create(Opcode::stage_index_, {body().arguments[0]}, {Type::scalar(Elem::i32)});
-    slot->attributes = loads[0]->operand(1)->op->attributes;
-    slot->set(attr::offset_, int64_t(1));
+    Op *stage = last.create(Opcode::stage_index_, {body().arguments[0]}, {Type::scalar(Elem::i32)});
+    stage->attributes = loads[0]->operand(1)->op->attributes;
+    stage->set(attr::offset_, int64_t(1));
     for (size_t operand : {0, 1}) {
       before.set_location(loads[operand]->location);
       last.set_location(loads[operand]->location);
       Value *first = load_again(before, *loads[operand], start);
-      Value *next = load_again(last, *loads[operand], slot->result());
+      Value *next = load_again(last, *loads[operand], stage->result());
       dots[0]->operands[operand] = carry(first, next);
     }
     // With {pending = 0} every iteration ends after all copies, so the wait after the loop is
     // superfluous.
-    Op *behind = loop.parent->ops[loop.parent->position_of(&loop) + 1];
-    if (wait->get(attr::pending_) == 0 && behind->is(Opcode::async_wait_))
-      erase(behind);
+    Op *next_op = loop.parent->ops[loop.parent->position_of(&loop) + 1];
+    if (wait->get(attr::pending_) == 0 && next_op->is(Opcode::async_wait_))
+      erase(next_op);
     for (Op *load : loads)
       erase(load);
     erase(wait);

@@ -27,7 +27,7 @@
 //          pipelinable_loads, in loops with a dot directly in them. Two stages must fit in the
 //          GPU's shared memory, beside the other buffers of the loop. Otherwise nothing happens.
 //
-// Tested by tests/passes/prefetch_through_registers_test.cpp.
+// Tested by tests/unit/passes/prefetch_through_registers_test.cpp.
 
 #include "passes/prefetch_through_registers.h"
 
@@ -40,7 +40,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t slots = 2;
+constexpr int64_t stages = 2;
 
 struct State {
   Function &fn;
@@ -90,16 +90,16 @@ struct State {
   // Gives the buffer two stages and moves it before the loop.
   void widen(const PipelinableLoad &staged) {
     Op *alloc = staged.buffer->op;
-    alloc->result()->type.shape[0] = slots;
+    alloc->result()->type.shape[0] = stages;
     erase(alloc);
     alloc->parent = loop.parent;
     loop.parent->ops.insert(loop.parent->ops.begin() + loop.parent->position_of(&loop), alloc);
   }
 
-  Value *slot(Builder &builder, int64_t ahead) {
+  Value *stage(Builder &builder, int64_t ahead) {
     Op *op = builder.create(Opcode::stage_index_, {counter()}, {Type::scalar(Elem::i32)});
     op->set(attr::offset_, ahead);
-    op->set(attr::stages_, slots);
+    op->set(attr::stages_, stages);
     return op->result();
   }
 
@@ -121,13 +121,13 @@ struct State {
     Op *dot = last_dot();
     int64_t bytes = bytes_beside(loads, loop);
     for (const PipelinableLoad &staged : loads)
-      bytes += slots * staged.bytes();
+      bytes += stages * staged.bytes();
     if (loads.empty() || !dot || bytes > gpu.max_shared_bytes)
       return;
 
     Builder top(fn, &body(), size_t(0));
     top.set_location(loads[0].load->location);
-    Value *now = slot(top, 0);
+    Value *now = stage(top, 0);
     for (const PipelinableLoad &staged : loads) {
       widen(staged);
       for (Op *user : users_of(body(), staged.buffer))
@@ -147,7 +147,7 @@ struct State {
 
     Builder last = Builder::before(fn, dot);
     last.set_location(loads[0].load->location);
-    Value *next = slot(last, 1);
+    Value *next = stage(last, 1);
     for (size_t i = 0; i < loads.size(); i++)
       last.create(Opcode::shared_store_, {arguments[i], loads[i].buffer, next});
     Value *later = iteration(last, counter(), 2);

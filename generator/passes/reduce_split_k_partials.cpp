@@ -24,7 +24,7 @@
 // Ensures: no dot is left.
 // Limits:  nothing happens unless schedule.work is split_k_reduction.
 //
-// Tested by tests/passes/reduce_split_k_partials_test.cpp.
+// Tested by tests/unit/passes/reduce_split_k_partials_test.cpp.
 
 #include "passes/reduce_split_k_partials.h"
 
@@ -64,13 +64,13 @@ struct State {
   void run() {
     MatmulLoop matmul = *find_matmul_loop(fn).found;
     Op *loop = matmul.loop;
-    Value *sum = loop->results[matmul.carried], *start = loop->operand(1 + matmul.carried);
+    Value *accumulator = loop->results[matmul.carried], *start = loop->operand(1 + matmul.carried);
     Builder builder = Builder::before(fn, loop);
     builder.set_location(loop->location);
-    parts = emit_split_k_workspace(builder, divided, loop->operand(0), sum->type.elem);
+    parts = emit_split_k_workspace(builder, divided, loop->operand(0), accumulator->type.elem);
     for (int axis : {0, 1, 2})
       ids[axis] = builder.program_id(axis);
-    const int64_t at_once = parts_of_trip(sum->type);
+    const int64_t at_once = parts_of_trip(accumulator->type);
     Value *iterations = builder.add(parts.count, builder.i32(at_once - 1));
     iterations = builder.binary(Opcode::udiv_, iterations, builder.i32(at_once));
     Value *last = builder.sub(parts.count, builder.i32(1));
@@ -84,16 +84,17 @@ struct State {
     std::vector<Value *> numbers, loaded;
     for (int64_t i = 0; i < at_once; i++) {
       numbers.push_back(inside.add(first, inside.i32(i)));
-      loaded.push_back(part(inside, numbers.back(), last, sum->type));
+      loaded.push_back(part(inside, numbers.back(), last, accumulator->type));
     }
-    Value *all = body->arguments[1], *nothing = inside.filled(sum->type, 0);
+    Value *all = body->arguments[1], *nothing = inside.filled(accumulator->type, 0);
     for (size_t i = 0; i < loaded.size(); i++) {
-      Value *is_there = inside.splat(inside.cmp("lt", numbers[i], parts.count), sum->type.shape);
+      Value *is_there =
+          inside.splat(inside.cmp("lt", numbers[i], parts.count), accumulator->type.shape);
       all = inside.add(all, inside.select(is_there, loaded[i], nothing));
     }
     inside.yield({all});
-    adding->results[0]->name = sum->name;
-    replace_uses(*fn.body, sum, adding->results[0]);
+    adding->results[0]->name = accumulator->name;
+    replace_uses(*fn.body, accumulator, adding->results[0]);
     erase(loop);
   }
 };

@@ -24,7 +24,7 @@
 // Ensures: every remaining operation is live.
 // Limits:  a loop without live results and effects is removed even if it would never end.
 //
-// Tested by tests/passes/remove_dead_code_test.cpp.
+// Tested by tests/unit/passes/remove_dead_code_test.cpp.
 
 #include "passes/remove_dead_code.h"
 

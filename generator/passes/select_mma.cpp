@@ -43,7 +43,7 @@
 // Limits:  without a dot only fn.warps changes: the largest tile that is loaded or stored decides.
 //          Does not check that wgmma can multiply the tile: candidate_schedules does.
 //
-// Tested by tests/passes/select_mma_test.cpp.
+// Tested by tests/unit/passes/select_mma_test.cpp.
 
 #include "passes/select_mma.h"
 
@@ -181,8 +181,8 @@ int64_t neighbors(const Op &dot, int operand, const Gpu &gpu) {
 
 } // namespace
 
-int64_t warpgroups_of(const Shape &sum, const Schedule &schedule) {
-  return schedule.consumer_groups == 1 && sum[0] >= 128 ? 2 : 1;
+int64_t warpgroups_of(const Shape &accumulator, const Schedule &schedule) {
+  return schedule.consumer_groups == 1 && accumulator[0] >= 128 ? 2 : 1;
 }
 
 void select_mma(Function &fn, const Gpu &gpu, const Schedule &schedule) {

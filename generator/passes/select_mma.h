@@ -10,6 +10,6 @@ namespace tritonc {
 void select_mma(ir::Function &fn, const Gpu &gpu, const Schedule &schedule = {});
 
 /// The number of warpgroups that divide the rows of an accumulator.
-int64_t warpgroups_of(const ir::Shape &sum, const Schedule &schedule);
+int64_t warpgroups_of(const ir::Shape &accumulator, const Schedule &schedule);
 
 } // namespace tritonc

@@ -99,8 +99,8 @@
 //          Ping-pong (CUTLASS's word). Two consumer groups multiply, each for its own output tile.
 //          While one group runs its epilogue, the tensor cores work for the other:
 //
-//              for_loop %rounds {            %group = consumer_group_id
-//                (%r)                        for_loop (%rounds + 1 - %group) / 2 {
+//              for_loop %waves {             %group = consumer_group_id
+//                (%r)                        for_loop (%waves + 1 - %group) / 2 {
 //                for_loop %n, %zero {          (%u)
 //                  ...                         %r = 2 * %u + %group
 //                }                             mbarrier_wait %turns, stage of %r + 1, other phase
@@ -124,7 +124,7 @@
 // Limits:  nothing happens unless the schedule is warp-specialized. For such a schedule
 //          can_specialize must hold (schedule/legality.h): candidate_schedules checks it.
 //
-// Tested by tests/passes/specialize_warps_test.cpp.
+// Tested by tests/unit/passes/specialize_warps_test.cpp.
 
 #include "passes/specialize_warps.h"
 
@@ -143,7 +143,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t max_slots = 8;
+constexpr int64_t max_stages = 8;
 
 // Bytes along K of one wgmma. Four slices in flight hide the latency of loading a slice.
 constexpr int64_t bytes_of_slice = 32, max_slices_under_way = 4;
@@ -162,7 +162,7 @@ constexpr Registers divisions[] = {{8, 0, 232, 40}, {8, 4, 176, 152}, {8, 8, 104
 // loads. Each element takes a register until two elements are packed into one.
 constexpr int64_t bytes_in_registers = 64;
 
-int64_t bytes_of_slot(const MatmulLoop &matmul) {
+int64_t bytes_of_stage(const MatmulLoop &matmul) {
   int64_t bytes = 0;
   for (const LoadedOperand &operand : matmul.operands)
     bytes += operand.load->result()->type.elements() * bytes_of(operand.load->result()->type.elem);
@@ -176,7 +176,7 @@ struct State {
   MatmulLoop matmul;
   Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
   Value *turns = nullptr; // mbarriers of consumer groups; null = one group
-  int64_t slots = 0, slot_bytes = 0;
+  int64_t stages = 0, stage_bytes = 0;
   std::vector<int64_t> warpgroups = {};
   std::vector<int64_t> rows = {}; // {rows}, if A comes from registers; else empty
   Location location = {};
@@ -193,7 +193,7 @@ struct State {
     const Value *from = load.operand(0);
     int contiguous = copies_by_threads() ? *contiguous_axis(from) : copy_order(*from->op)[0];
     Shape shape = tile.shape;
-    shape.insert(shape.begin(), slots);
+    shape.insert(shape.begin(), stages);
     Type type = Type::shared(tile.elem, shape)
                     .with_layout(panel_layout(tile.shape, contiguous, bytes_of(tile.elem)));
     Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
@@ -221,33 +221,33 @@ struct State {
     return rows_without_conflicts(*buffers[0]->type.layout, contiguous, bytes);
   }
 
-  void make_ring(Builder &builder) {
+  void make_buffers(Builder &builder) {
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *matmul.operands[i].load);
     rows = rows_of_instruction();
-    full = make_mbarriers(builder, "full", slots, copies_by_threads() ? fn.producer_warps : 1);
-    empty = make_mbarriers(builder, "empty", slots, fn.warps);
+    full = make_mbarriers(builder, "full", stages, copies_by_threads() ? fn.producer_warps : 1);
+    empty = make_mbarriers(builder, "empty", stages, fn.warps);
     if (fn.consumer_groups > 1)
       turns = make_mbarriers(builder, "turns", fn.consumer_groups, fn.warps);
   }
 
-  Value *ring(Builder &builder, Opcode code, Value *step, int64_t ahead, int64_t many) {
+  Value *stage_op(Builder &builder, Opcode code, Value *step, int64_t ahead, int64_t many) {
     Op *op = builder.create(code, {step}, {Type::scalar(Elem::i32)});
     op->set(attr::offset_, ahead);
     op->set(attr::stages_, many);
     return op->result();
   }
-  Value *slot_of(Builder &builder, Value *step, int64_t ahead = 0) {
-    return ring(builder, Opcode::stage_index_, step, ahead, slots);
+  Value *stage_of(Builder &builder, Value *step, int64_t ahead = 0) {
+    return stage_op(builder, Opcode::stage_index_, step, ahead, stages);
   }
   Value *phase_of(Builder &builder, Value *step) {
-    return ring(builder, Opcode::stage_phase_, step, 0, slots);
+    return stage_op(builder, Opcode::stage_phase_, step, 0, stages);
   }
 
   // On mbarriers that were never used, the phase before the first one counts as completed.
-  void wait_for_phase_before(Builder &builder, Value *mbarriers, Value *slot, Value *phase) {
+  void wait_for_phase_before(Builder &builder, Value *mbarriers, Value *stage, Value *phase) {
     Value *before = builder.binary(Opcode::xor_, phase, builder.i32(1));
-    builder.create(Opcode::mbarrier_wait_, {mbarriers, slot, before});
+    builder.create(Opcode::mbarrier_wait_, {mbarriers, stage, before});
   }
 
   // --- The consumer warps ---
@@ -256,7 +256,7 @@ struct State {
     Op *branch = builder.if_else(exists, {});
     Builder inside(fn, branch->blocks[0]);
     inside.set_location(location);
-    Op *arrive = inside.create(Opcode::mbarrier_arrive_, {empty, slot_of(inside, step, -1)});
+    Op *arrive = inside.create(Opcode::mbarrier_arrive_, {empty, stage_of(inside, step, -1)});
     if (is_left_from_registers())
       arrive->set(attr::per_warp_);
     inside.yield({});
@@ -268,14 +268,14 @@ struct State {
   Value *carry_step(Op *loop, Value *start) {
     Type type = Type::scalar(Elem::i32);
     Block &body = *loop->blocks[0];
-    Value *inside = fn.new_value(type, "step"), *behind = fn.new_value(type, "step");
+    Value *inside = fn.new_value(type, "step"), *result = fn.new_value(type, "step");
     inside->block = &body;
     inside->index = int(body.arguments.size());
-    behind->op = loop;
-    behind->index = int(loop->results.size());
+    result->op = loop;
+    result->index = int(loop->results.size());
     loop->operands.push_back(start);
     body.arguments.push_back(inside);
-    loop->results.push_back(behind);
+    loop->results.push_back(result);
     return inside;
   }
 
@@ -307,21 +307,21 @@ struct State {
     Value *round = fn.new_value(body.arguments[0]->type); // placeholder in all uses
     replace_uses(body, body.arguments[0], round);
     Value *mine = inside.add(inside.mul(body.arguments[0], consumer_groups), consumer_group);
-    mine->name = "round";
+    mine->name = "wave";
     replace_uses(body, round, mine);
 
     Builder before = Builder::before(fn, matmul.loop);
     before.set_location(location);
     auto of_round_before = [&](Opcode code) {
-      return ring(before, code, mine, fn.consumer_groups - 1, fn.consumer_groups);
+      return stage_op(before, code, mine, fn.consumer_groups - 1, fn.consumer_groups);
     };
-    Value *slot = of_round_before(Opcode::stage_index_);
-    wait_for_phase_before(before, turns, slot, of_round_before(Opcode::stage_phase_));
+    Value *stage = of_round_before(Opcode::stage_index_);
+    wait_for_phase_before(before, turns, stage, of_round_before(Opcode::stage_phase_));
     multiply_in(matmul.loop, before.mul(mine, matmul.loop->operand(0)));
-    Builder behind = Builder::after(fn, matmul.loop);
-    behind.set_location(location);
-    behind.create(Opcode::mbarrier_arrive_,
-                  {turns, ring(behind, Opcode::stage_index_, mine, 0, fn.consumer_groups)});
+    Builder after = Builder::after(fn, matmul.loop);
+    after.set_location(location);
+    after.create(Opcode::mbarrier_arrive_,
+                 {turns, stage_op(after, Opcode::stage_index_, mine, 0, fn.consumer_groups)});
   }
 
   bool is_left_from_registers() const { return !rows.empty(); }
@@ -332,8 +332,8 @@ struct State {
       op->set(attr::rows_, rows);
   }
 
-  Value *wait(Builder &builder, Value *sum, int64_t pending) {
-    Op *op = builder.create(Opcode::wgmma_wait_, {sum}, {sum->type});
+  Value *wait(Builder &builder, Value *accumulator, int64_t pending) {
+    Op *op = builder.create(Opcode::wgmma_wait_, {accumulator}, {accumulator->type});
     op->set(attr::pending_, pending);
     divide(op);
     return op->result();
@@ -354,38 +354,38 @@ struct State {
     return op->result();
   }
 
-  Value *multiply_slots(Builder &builder, Value *slot, Value *is_later, Value *step) {
+  Value *multiply_from_shared(Builder &builder, Value *stage, Value *is_later, Value *step) {
     Value *started =
         start(builder, Opcode::wgmma_ss_,
-              {buffers[0], slot, buffers[1], slot, matmul.dot->operand(2)}, is_later, true);
+              {buffers[0], stage, buffers[1], stage, matmul.dot->operand(2)}, is_later, true);
     std::vector<int64_t> perms = matmul.operands[0].perm;
     perms.insert(perms.end(), matmul.operands[1].perm.begin(), matmul.operands[1].perm.end());
     started->op->set(attr::perms_, perms);
-    Value *sum = wait(builder, started, 1);
+    Value *accumulator = wait(builder, started, 1);
     release_previous(builder, is_later, step);
-    return sum;
+    return accumulator;
   }
 
-  Value *multiply_fragments(Builder &builder, Value *slot, Value *is_later, Value *step) {
+  Value *multiply_from_registers(Builder &builder, Value *stage, Value *is_later, Value *step) {
     Type slice = matmul.dot->operand(0)->type;
     int64_t depth = slice.shape[1];
     slice.shape[1] = bytes_of_slice / bytes_of(slice.elem);
     int64_t under_way = std::min(depth / slice.shape[1], max_slices_under_way);
-    Value *sum = matmul.dot->operand(2);
+    Value *accumulator = matmul.dot->operand(2);
     for (int64_t k = 0; k < depth; k += slice.shape[1]) {
-      Op *fragment = builder.create(Opcode::shared_load_, {buffers[0], slot}, {slice});
+      Op *fragment = builder.create(Opcode::shared_load_, {buffers[0], stage}, {slice});
       fragment->set(attr::perm_, matmul.operands[0].perm);
       fragment->set(attr::origin_, std::vector<int64_t>{0, k});
-      sum = start(builder, Opcode::wgmma_rs_, {fragment->result(), buffers[1], slot, sum}, is_later,
-                  k == 0);
-      sum->op->set(attr::perm_, matmul.operands[1].perm);
-      sum->op->set(attr::origin_, std::vector<int64_t>{k, 0});
-      sum = wait(builder, sum, under_way - 1);
+      accumulator = start(builder, Opcode::wgmma_rs_,
+                          {fragment->result(), buffers[1], stage, accumulator}, is_later, k == 0);
+      accumulator->op->set(attr::perm_, matmul.operands[1].perm);
+      accumulator->op->set(attr::origin_, std::vector<int64_t>{k, 0});
+      accumulator = wait(builder, accumulator, under_way - 1);
     }
     // The stage before is empty earlier. But ptxas cannot tell slices in flight apart if there is a
     // branch between them (C7513).
     release_previous(builder, is_later, step);
-    return sum;
+    return accumulator;
   }
 
   // Then the first wgmma ignores the accumulator, and no instruction sets it to zero.
@@ -395,23 +395,23 @@ struct State {
   }
 
   // Multiplies by mma, from fragments that the warps load from the stage.
-  void multiply_by_warps(Builder &builder, Value *slot) {
+  void multiply_by_warps(Builder &builder, Value *stage) {
     Op *dot = matmul.dot;
     // LLVM turns a remainder into products of counters, and keeps one of them for each address.
-    if ((slots & (slots - 1)) != 0)
-      slot = builder.pinned(slot);
+    if ((stages & (stages - 1)) != 0)
+      stage = builder.no_hoist(stage);
     for (size_t i : {0, 1}) {
       const LoadedOperand &operand = matmul.operands[i];
       builder.set_location(operand.load->location);
-      Op *load = builder.create(Opcode::shared_load_, {buffers[i], slot}, {dot->operand(i)->type});
+      Op *load = builder.create(Opcode::shared_load_, {buffers[i], stage}, {dot->operand(i)->type});
       load->set(attr::perm_, operand.perm);
       load->set(attr::origin_, std::vector<int64_t>{0, 0});
       load->set(attr::strided_access_);
       dot->operands[i] = load->result();
     }
-    Builder behind = Builder::after(fn, dot);
-    behind.set_location(location);
-    behind.create(Opcode::mbarrier_arrive_, {empty, slot})->set(attr::per_warp_);
+    Builder after = Builder::after(fn, dot);
+    after.set_location(location);
+    after.create(Opcode::mbarrier_arrive_, {empty, stage})->set(attr::per_warp_);
     builder.set_location(location);
   }
 
@@ -419,20 +419,21 @@ struct State {
     Op *dot = matmul.dot;
     Builder builder = Builder::before(fn, dot);
     builder.set_location(location);
-    Value *slot = slot_of(builder, step);
-    builder.create(Opcode::mbarrier_wait_, {full, slot, phase_of(builder, step)});
+    Value *stage = stage_of(builder, step);
+    builder.create(Opcode::mbarrier_wait_, {full, stage, phase_of(builder, step)});
     if (is_by_warps()) {
-      multiply_by_warps(builder, slot);
+      multiply_by_warps(builder, stage);
       return builder.add(step, builder.i32(1));
     }
     Value *iteration = matmul.loop->blocks[0]->arguments[0];
     Value *is_later = builder.cmp("gt", iteration, builder.i32(0));
-    Value *sum = is_left_from_registers() ? multiply_fragments(builder, slot, is_later, step)
-                                          : multiply_slots(builder, slot, is_later, step);
-    sum->name = dot->result()->name;
+    Value *accumulator = is_left_from_registers()
+                             ? multiply_from_registers(builder, stage, is_later, step)
+                             : multiply_from_shared(builder, stage, is_later, step);
+    accumulator->name = dot->result()->name;
     Value *next = builder.add(step, builder.i32(1));
-    replace_uses(*fn.body, dot->result(), sum);
-    replace_uses(*dot->parent, dot->result(), sum);
+    replace_uses(*fn.body, dot->result(), accumulator);
+    replace_uses(*dot->parent, dot->result(), accumulator);
     erase(dot);
     return next;
   }
@@ -447,11 +448,11 @@ struct State {
     Builder builder = Builder::after(fn, loop);
     builder.set_location(location);
     Value *unfinished = loop->results[matmul.carried];
-    Value *sum = fn.new_value(unfinished->type); // placeholder in all uses
-    replace_uses(*loop->parent, unfinished, sum);
+    Value *accumulator = fn.new_value(unfinished->type); // placeholder in all uses
+    replace_uses(*loop->parent, unfinished, accumulator);
     Value *finished = wait(builder, unfinished, 0);
     finished->name = unfinished->name;
-    replace_uses(*loop->parent, sum, finished);
+    replace_uses(*loop->parent, accumulator, finished);
     if (loop->parent->parent->is(Opcode::for_loop_))
       release_previous(builder, builder.cmp("gt", loop->operand(0), builder.i32(0)),
                        loop->results.back());
@@ -472,7 +473,7 @@ struct State {
     builder.set_location(location);
     Value *step = body.arguments[1];
     if (&loop == matmul.loop) {
-      copy_factors(builder, step, copies);
+      copy_operands(builder, step, copies);
       step = builder.add(step, builder.i32(1));
     } else {
       step = copy_loop(builder, *inner_loop(loop), step, copies);
@@ -489,20 +490,20 @@ struct State {
     return loop;
   }
 
-  void wait_until_empty(Builder &builder, Value *slot, Value *step) {
-    wait_for_phase_before(builder, empty, slot, phase_of(builder, step));
+  void wait_until_empty(Builder &builder, Value *stage, Value *step) {
+    wait_for_phase_before(builder, empty, stage, phase_of(builder, step));
   }
 
-  void copy_factors(Builder &builder, Value *step, Copies &copies) {
+  void copy_operands(Builder &builder, Value *step, Copies &copies) {
     if (copies_by_threads())
       return copy_by_threads(builder, step, copies);
-    Value *slot = slot_of(builder, step);
-    wait_until_empty(builder, slot, step);
-    builder.create(Opcode::mbarrier_arrive_, {full, slot})->set(attr::bytes_, slot_bytes);
+    Value *stage = stage_of(builder, step);
+    wait_until_empty(builder, stage, step);
+    builder.create(Opcode::mbarrier_arrive_, {full, stage})->set(attr::bytes_, stage_bytes);
     for (int i : {0, 1}) {
       const Op &load = *matmul.operands[i].load;
       builder.set_location(load.location);
-      std::vector<Value *> operands = {load.operand(0), buffers[i], slot, full, slot};
+      std::vector<Value *> operands = {load.operand(0), buffers[i], stage, full, stage};
       for (size_t d = 1; d < load.operands.size(); d++)
         operands.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
       builder.create(Opcode::tma_load_async_, operands);
@@ -567,7 +568,7 @@ struct State {
     for (Bound &bound : bounds)
       bound.before =
           copied(builder, bound.before, copies) + Poly::constant(piece.origin[size_t(bound.axis)]);
-    Value *on = builder.inside(emit_limits(builder, piece.shape, bounds), piece.shape);
+    Value *on = builder.in_bounds(emit_limits(builder, piece.shape, bounds), piece.shape);
     return hinted(builder.load(part, on, builder.filled(tile.with_shape(piece.shape), 0)));
   }
 
@@ -575,18 +576,19 @@ struct State {
   // and the first piece of an iteration loads before its stage is empty.
   void copy_by_threads(Builder &builder, Value *step, Copies &copies) {
     std::vector<Piece> all = pieces();
-    Value *slot = slot_of(builder, step);
+    Value *stage = stage_of(builder, step);
     std::vector<Value *> loaded = {load_piece(builder, all[0], copies)};
     for (size_t i = 0; i < all.size(); i++) {
       if (i + 1 < all.size())
         loaded.push_back(load_piece(builder, all[i + 1], copies));
       if (i == 0)
-        wait_until_empty(builder, slot, step);
-      Op *store = builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].operand], slot});
+        wait_until_empty(builder, stage, step);
+      Op *store =
+          builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].operand], stage});
       store->set(attr::origin_, all[i].origin);
     }
     builder.create(Opcode::proxy_fence_, {});
-    builder.create(Opcode::mbarrier_arrive_, {full, slot});
+    builder.create(Opcode::mbarrier_arrive_, {full, stage});
   }
 
   // --- The split ---
@@ -612,8 +614,8 @@ struct State {
   void run() {
     location = matmul.dot->location;
     warpgroups = matmul.dot->get(attr::warpgroups_);
-    slot_bytes = bytes_of_slot(matmul);
-    slots = ring_slots(fn, matmul, gpu, schedule);
+    stage_bytes = bytes_of_stage(matmul);
+    stages = fitting_stages(fn, matmul, gpu, schedule);
     Op *outermost = matmul.loop;
     while (outermost->parent != fn.body)
       outermost = outermost->parent->parent;
@@ -629,7 +631,7 @@ struct State {
     Builder builder(fn, fn.body);
     builder.set_location(location);
     prefetch_maps(builder);
-    make_ring(builder);
+    make_buffers(builder);
     Op *parts = builder.create(Opcode::warp_specialize_, {});
     Block *workers = fn.new_block(parts), *producer = fn.new_block(parts);
     parts->blocks = {workers, producer};
@@ -668,20 +670,20 @@ struct State {
 
 // Beside the stages: the staging buffers of each stored tile (stage_epilogue), the mbarriers, and
 // 1 KiB that the system reserves.
-int64_t ring_slots(Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
-                   const Schedule &schedule) {
+int64_t fitting_stages(Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
+                       const Schedule &schedule) {
   constexpr int64_t row_bytes = 128, small_things = 2 << 10;
-  const Shape &sum = matmul.dot->result()->type.shape;
+  const Shape &accumulator = matmul.dot->result()->type.shape;
   int64_t results = 0;
   for_each_op(*fn.body, [&](const Op &op) {
     bool stores = op.is(Opcode::store_) || op.is(Opcode::tma_store_);
-    results += stores && axis_of_columns(op.operand(1), sum).has_value();
+    results += stores && axis_of_columns(op.operand(1), accumulator).has_value();
   });
   int64_t others =
-      schedule.consumer_groups * schedule.epilogue_stages * row_bytes * sum[0] * results +
+      schedule.consumer_groups * schedule.epilogue_stages * row_bytes * accumulator[0] * results +
       small_things;
   int64_t share = gpu.max_shared_bytes / schedule.blocks_per_sm;
-  return std::min((share - others) / bytes_of_slot(matmul), max_slots);
+  return std::min((share - others) / bytes_of_stage(matmul), max_stages);
 }
 
 void specialize_warps(Function &fn, const Gpu &gpu, const Schedule &schedule) {

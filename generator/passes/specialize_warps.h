@@ -13,9 +13,9 @@ namespace tritonc {
 /// The stages of the circular buffer of `matmul` that fit beside everything else in shared memory.
 /// Specialization needs at least the minimum: wgmma runs on while the next stage is filled, but mma
 /// needs a stage that is full already.
-constexpr int64_t min_ring_slots = 2, min_ring_slots_of_mma = 3;
-int64_t ring_slots(ir::Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
-                   const Schedule &schedule);
+constexpr int64_t min_stages_of_wgmma = 2, min_stages_of_mma = 3;
+int64_t fitting_stages(ir::Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
+                       const Schedule &schedule);
 
 void specialize_warps(ir::Function &fn, const Gpu &gpu, const Schedule &schedule);
 

@@ -26,7 +26,7 @@
 //          shared memory stays whole: such a kernel cannot run, and it could have a hundred
 //          thousand slices.
 //
-// Tested by tests/passes/split_dots_along_k_test.cpp.
+// Tested by tests/unit/passes/split_dots_along_k_test.cpp.
 
 #include "passes/split_dots_along_k.h"
 
@@ -69,11 +69,11 @@ bool lies_along_k(const Op &load) {
 }
 
 // The bytes of both operands: one stage of each circular buffer.
-int64_t bytes_of_factors(const Op &a, const Op &b) {
-  std::set<const Value *> rings = {a.operand(0), b.operand(0)};
+int64_t bytes_of_operands(const Op &a, const Op &b) {
+  std::set<const Value *> buffers = {a.operand(0), b.operand(0)};
   int64_t bytes = 0;
-  for (const Value *ring : rings)
-    bytes += ring->type.elements() / ring->type.shape[0] * bytes_of(ring->type.elem);
+  for (const Value *buffer : buffers)
+    bytes += buffer->type.elements() / buffer->type.shape[0] * bytes_of(buffer->type.elem);
   return bytes;
 }
 
@@ -82,7 +82,7 @@ void slice_dot(Function &fn, Op *dot, const Gpu &gpu, bool ahead) {
   if (extent == whole)
     return;
   const Op &a = *dot->operand(0)->op, &b = *dot->operand(1)->op;
-  if (bytes_of_factors(a, b) > gpu.max_shared_bytes)
+  if (bytes_of_operands(a, b) > gpu.max_shared_bytes)
     return;
   Builder builder = Builder::before(fn, dot);
   builder.set_location(dot->location);
@@ -97,16 +97,16 @@ void slice_dot(Function &fn, Op *dot, const Gpu &gpu, bool ahead) {
   };
   if (ahead)
     fetch(0);
-  Value *sum = dot->operand(2);
+  Value *accumulator = dot->operand(2);
   for (int64_t k = 0; k < whole; k += extent) {
     fetch(ahead ? k + extent : k);
     auto [left, right] = operands[k / extent];
-    Op *part = builder.create(Opcode::dot_, {left, right, sum}, {dot->result()->type});
+    Op *part = builder.create(Opcode::dot_, {left, right, accumulator}, {dot->result()->type});
     part->attributes = dot->attributes;
-    sum = part->result();
+    accumulator = part->result();
   }
-  sum->name = dot->result()->name;
-  replace_uses(*fn.body, dot->result(), sum);
+  accumulator->name = dot->result()->name;
+  replace_uses(*fn.body, dot->result(), accumulator);
   erase(dot);
 }
 

@@ -27,7 +27,7 @@
 //          accumulator that starts from zero, a loop that carries nothing else, then only
 //          element-wise operations and one store.
 //
-// Tested by tests/passes/split_k_in_cluster_test.cpp.
+// Tested by tests/unit/passes/split_k_in_cluster_test.cpp.
 
 #include "passes/split_k_in_cluster.h"
 
@@ -104,13 +104,13 @@ bool can_split_k_in_cluster(Function &fn) {
   if ((elem != Elem::f32 && elem != Elem::i32) || loop->parent != fn.body ||
       !is_zero(loop->operand(1 + matmul.carried)) || loop->results.size() != 1)
     return false;
-  size_t behind = fn.body->position_of(loop) + 1, store = fn.body->ops.size() - 2;
+  size_t after_loop = fn.body->position_of(loop) + 1, store = fn.body->ops.size() - 2;
   const Op &last = *fn.body->ops[store];
-  if (store < behind || !last.is(Opcode::store_) || does_more_than(fn, last) ||
+  if (store < after_loop || !last.is(Opcode::store_) || does_more_than(fn, last) ||
       last.operand(1)->type.shape != matmul.dot->result()->type.shape)
     return false;
   std::set<const Value *> ours(loop->results.begin(), loop->results.end());
-  for (size_t i = behind; i <= store; i++) {
+  for (size_t i = after_loop; i <= store; i++) {
     const Op &op = *fn.body->ops[i];
     for (const Value *operand : op.operands)
       if (!ours.count(operand) && !is_index(operand))

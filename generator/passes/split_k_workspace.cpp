@@ -3,7 +3,7 @@
 // Method: as many partials as keep all SMs busy once. But each partial has at least
 // SplitKPartials::min_k_iterations K iterations: with fewer, the start takes longer than the loop.
 //
-// Tested by tests/passes/store_split_k_partials_test.cpp and reduce_split_k_partials_test.cpp.
+// Tested by tests/unit/passes/store_split_k_partials_test.cpp and reduce_split_k_partials_test.cpp.
 
 #include "passes/split_k_workspace.h"
 
@@ -22,7 +22,7 @@ struct Host {
   Value *div_up(Value *a, Value *b) { return div(add(builder.add(a, b), -1), b); }
   Value *at_least(Value *a, int64_t b) { return builder.binary(Opcode::max_, a, builder.i32(b)); }
 
-  Value *pieces(const SplitKPartials &divided, size_t axis) {
+  Value *output_tiles(const SplitKPartials &divided, size_t axis) {
     return div_up(builder.num_programs(int(axis)), builder.i32(divided.coarsening[axis]));
   }
 
@@ -38,18 +38,18 @@ struct Host {
 SplitKWorkspace emit_split_k_workspace(Builder &builder, const SplitKPartials &divided,
                                        Value *iterations, Elem elem) {
   Host host{builder};
-  Value *in_row = host.pieces(divided, divided.columns_axis);
-  Value *in_matrix = builder.mul(host.pieces(divided, divided.rows_axis), in_row);
-  Value *pieces = builder.mul(in_matrix, host.pieces(divided, divided.third_axis()));
+  Value *in_row = host.output_tiles(divided, divided.columns_axis);
+  Value *in_matrix = builder.mul(host.output_tiles(divided, divided.rows_axis), in_row);
+  Value *output_tiles = builder.mul(in_matrix, host.output_tiles(divided, divided.third_axis()));
 
   Value *at_once = builder.create(Opcode::num_sms_, {}, {Type::scalar(Elem::i32)})->result();
   Value *most =
       host.at_least(host.div(iterations, builder.i32(SplitKPartials::min_k_iterations)), 1);
-  Value *count = host.at_least(host.div(at_once, pieces), 1);
+  Value *count = host.at_least(host.div(at_once, output_tiles), 1);
   count = builder.binary(Opcode::min_, count, most);
   Value *steps = host.div_up(iterations, count);
 
-  Value *bytes = builder.mul(builder.cast(count, Elem::i64), builder.cast(pieces, Elem::i64));
+  Value *bytes = builder.mul(builder.cast(count, Elem::i64), builder.cast(output_tiles, Elem::i64));
   bytes = builder.mul(bytes, builder.i64(divided.rows * divided.columns * bytes_of(elem)));
   Value *memory = builder.create(Opcode::workspace_, {bytes}, {Type::pointer(elem)})->result();
   memory->name = "workspace";
@@ -57,7 +57,7 @@ SplitKWorkspace emit_split_k_workspace(Builder &builder, const SplitKPartials &d
           .steps = host.handed(steps, "part"),
           .in_row = host.handed(in_row, "in_row"),
           .in_matrix = host.handed(in_matrix, "in_matrix"),
-          .pieces = host.handed(pieces, "pieces"),
+          .output_tiles = host.handed(output_tiles, "pieces"),
           .memory = memory,
           .count_on_host = count};
 }
@@ -65,10 +65,10 @@ SplitKWorkspace emit_split_k_workspace(Builder &builder, const SplitKPartials &d
 Value *emit_view(Builder &builder, const SplitKWorkspace &parts, const SplitKPartials &divided,
                  const Poly &part, const Poly &matrix, const Poly &row, const Poly &column,
                  const Type &tile) {
-  Poly piece = Poly::constant(divided.rows * divided.columns);
+  Poly tile_elements = Poly::constant(divided.rows * divided.columns);
   Poly stride = Poly::symbol(parts.in_row) * Poly::constant(divided.columns);
-  Poly offset = part * Poly::symbol(parts.pieces) * piece +
-                matrix * Poly::symbol(parts.in_matrix) * piece + row * stride + column;
+  Poly offset = part * Poly::symbol(parts.output_tiles) * tile_elements +
+                matrix * Poly::symbol(parts.in_matrix) * tile_elements + row * stride + column;
   std::vector<Value *> operands = {parts.memory, emit(builder, offset), emit(builder, stride),
                                    builder.i64(1)};
   return builder.create(Opcode::view_, operands, {Type::view(tile.elem, tile.shape)})->result();

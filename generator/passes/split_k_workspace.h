@@ -19,7 +19,7 @@ struct SplitKWorkspace {
   ir::Value *count, *steps;
 
   /// i32, from the host: output tiles per row of tiles, per matrix, and in all.
-  ir::Value *in_row, *in_matrix, *pieces;
+  ir::Value *in_row, *in_matrix, *output_tiles;
 
   ir::Value *memory; // the workspace
 

@@ -51,7 +51,7 @@
 //          result is stored as it is. A store stays whole if its pointers are not a view, if its
 //          mask is not made of bounds, or if its tile does not have the matmul's shape.
 //
-// Tested by tests/passes/stage_epilogue_test.cpp.
+// Tested by tests/unit/passes/stage_epilogue_test.cpp.
 
 #include "passes/stage_epilogue.h"
 
@@ -81,17 +81,17 @@ std::vector<std::vector<int64_t>> origins(const Shape &tile, const Shape &piece,
 
 // The matmul from which the output tiles are computed.
 struct Product {
-  const Op *op;     // wgmma_ss, wgmma_rs or dot
-  const Value *sum; // of a dot; null = the result of a wgmma_wait
+  const Op *op;             // wgmma_ss, wgmma_rs or dot
+  const Value *accumulator; // of a dot; null = the result of a wgmma_wait
 
   const Shape &shape() const { return op->result()->type.shape; }
   std::optional<int> axis_of_columns(const Value *result) const {
-    return tritonc::axis_of_columns(result, shape(), sum);
+    return tritonc::axis_of_columns(result, shape(), accumulator);
   }
 };
 
 // The accumulator of `dot` after the loop around it.
-const Value *sum_behind_loop(const Op &dot) {
+const Value *accumulator_after_loop(const Op &dot) {
   const std::vector<Value *> &next = dot.parent->terminator()->operands;
   auto carried = std::find(next.begin(), next.end(), dot.result());
   return dot.parent->parent->results[size_t(carried - next.begin())];
@@ -112,7 +112,7 @@ Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<in
   return part->result();
 }
 
-void stage(Function &fn, Op *store, const Product &matmul, int64_t max_slots) {
+void stage(Function &fn, Op *store, const Product &matmul, int64_t max_stages) {
   Value *map = store->operand(0), *tile = store->operand(1);
   int contiguous = copy_order(*map->op)[0], bytes = bytes_of(tile->type.elem);
   int axis = *matmul.axis_of_columns(tile);
@@ -121,15 +121,15 @@ void stage(Function &fn, Op *store, const Product &matmul, int64_t max_slots) {
 
   // A tile of one piece needs one stage: TMA must have read it before the next tile is written.
   int64_t pieces = tile->type.shape[size_t(axis)] / piece[size_t(axis)];
-  int64_t slots = std::min(pieces, max_slots);
-  Shape ring = piece;
-  ring.insert(ring.begin(), slots);
+  int64_t stages = std::min(pieces, max_stages);
+  Shape buffer_shape = piece;
+  buffer_shape.insert(buffer_shape.begin(), stages);
   const Block *own = store->parent; // that of the consumer warps
   while (own->parent && !own->parent->is(Opcode::warp_specialize_))
     own = own->parent->parent;
   Builder outside = Builder::before(fn, own->ops.front());
-  Type type =
-      Type::shared(tile->type.elem, ring).with_layout(panel_layout(piece, contiguous, bytes));
+  Type type = Type::shared(tile->type.elem, buffer_shape)
+                  .with_layout(panel_layout(piece, contiguous, bytes));
   Value *buffer = outside.create(Opcode::shared_alloc_, {}, {type})->result();
   buffer->name = map->name;
 
@@ -137,14 +137,14 @@ void stage(Function &fn, Op *store, const Product &matmul, int64_t max_slots) {
   builder.set_location(store->location);
   int64_t next = 0;
   for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
-    builder.create(Opcode::tma_store_wait_, {})->set(attr::pending_, slots - 1);
+    builder.create(Opcode::tma_store_wait_, {})->set(attr::pending_, stages - 1);
     builder.create(Opcode::barrier_, {});
     Value *part = extract(builder, tile, piece, origin, matmul);
-    Value *slot = builder.i32(next++ % slots);
-    builder.create(Opcode::shared_store_, {part, buffer, slot});
+    Value *stage_index = builder.i32(next++ % stages);
+    builder.create(Opcode::shared_store_, {part, buffer, stage_index});
     builder.create(Opcode::proxy_fence_, {});
     builder.create(Opcode::barrier_, {});
-    std::vector<Value *> operands = {map, buffer, slot};
+    std::vector<Value *> operands = {map, buffer, stage_index};
     for (size_t d = 0; d < piece.size(); d++)
       operands.push_back(builder.add(store->operand(2 + d), builder.i32(origin[d])));
     builder.create(Opcode::tma_store_async_, operands);
@@ -175,7 +175,7 @@ void cut(Function &fn, Op *store, const Product &matmul) {
     std::vector<Value *> operands = view->op->operands;
     for (size_t d = 2; d < operands.size(); d++)
       if (!constant_of(operands[d]))
-        operands[d] = builder.pinned(operands[d]);
+        operands[d] = builder.no_hoist(operands[d]);
     operands[1] = builder.add(
         operands[1], builder.mul(builder.i64(origin[size_t(axis)]), operands[size_t(2 + axis)]));
     Value *part_of_view =
@@ -185,7 +185,7 @@ void cut(Function &fn, Op *store, const Product &matmul) {
       bound.before = bound.before + Poly::constant(origin[size_t(bound.axis)]);
     Value *on = nullptr;
     if (mask)
-      on = builder.inside(emit_limits(builder, piece, of_part), piece);
+      on = builder.in_bounds(emit_limits(builder, piece, of_part), piece);
     keep_cache_hint(*builder.store(part_of_view, extract(builder, tile, piece, origin, matmul), on),
                     *store);
   }
@@ -202,7 +202,7 @@ void stage_epilogue(Function &fn, const Schedule &schedule) {
     if (op.is(Opcode::wgmma_ss_) || op.is(Opcode::wgmma_rs_))
       matmul = {&op, nullptr};
     if (op.is(Opcode::dot_) && op.has(attr::interleaved_))
-      matmul = {&op, sum_behind_loop(op)};
+      matmul = {&op, accumulator_after_loop(op)};
     is_in_parts |= op.is(Opcode::cluster_reduce_);
     if (op.is(Opcode::tma_store_))
       staged.push_back(&op);

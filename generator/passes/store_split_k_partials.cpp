@@ -28,7 +28,7 @@
 //          i32 accumulator that starts from zero, a loop that carries nothing else, whose
 //          iterations the host can compute, and no side effects before the end of that loop.
 //
-// Tested by tests/passes/store_split_k_partials_test.cpp.
+// Tested by tests/unit/passes/store_split_k_partials_test.cpp.
 
 #include "passes/store_split_k_partials.h"
 
@@ -52,12 +52,12 @@ bool can_split_k(Function &fn) {
                  is_zero(loop->operand(1 + matmul.carried)) && loop->results.size() == 1 &&
                  host_expression(loop->operand(0));
   // Both launches run everything before the end of the mainloop.
-  size_t behind = fn.body->position_of(loop) + 1;
+  size_t after_loop = fn.body->position_of(loop) + 1;
   auto is_done_twice = [&](const Op &op) {
     Effect effect = info(op.code).effect;
     return effect == Effect::write || effect == Effect::io;
   };
-  for (size_t i = 0; adds_up && i < behind; i++) {
+  for (size_t i = 0; adds_up && i < after_loop; i++) {
     adds_up &= !is_done_twice(*fn.body->ops[i]);
     for (Block *block : fn.body->ops[i]->blocks)
       for_each_op(*block, [&](const Op &op) { adds_up &= !is_done_twice(op); });
@@ -126,10 +126,10 @@ struct State {
     builder.create(Opcode::launch_blocks_, blocks);
     take_part_of_steps(fn, loop, builder.mul(part, parts.steps), parts.steps);
 
-    size_t behind = fn.body->position_of(loop) + 1;
-    while (fn.body->ops.size() > behind + 1) // return stays
+    size_t after_loop = fn.body->position_of(loop) + 1;
+    while (fn.body->ops.size() > after_loop + 1) // return stays
       erase(fn.body->ops[fn.body->ops.size() - 2]);
-    Builder store(fn, fn.body, behind);
+    Builder store(fn, fn.body, after_loop);
     store.set_location(loop->location);
     Poly row = Poly::symbol(ids[divided.rows_axis]) * Poly::constant(divided.rows);
     Poly column = Poly::symbol(ids[divided.columns_axis]) * Poly::constant(divided.columns);

@@ -21,7 +21,7 @@
 // Ensures: the loop carries the transpose of the accumulator, and is still a matmul loop.
 // Limits:  nothing happens without schedule.swap_operands.
 //
-// Tested by tests/passes/swap_operands_test.cpp.
+// Tested by tests/unit/passes/swap_operands_test.cpp.
 
 #include "passes/swap_operands.h"
 
@@ -36,11 +36,11 @@ using namespace ir;
 
 namespace {
 
-const std::vector<int64_t> other_way_round = {1, 0};
+const std::vector<int64_t> swapped_axes = {1, 0};
 
 // The transpose of `start`. A constant zero stays one, for later passes to recognize.
 Value *transposed_start(Builder &builder, Value *start, const Type &type) {
-  return is_zero(start) ? builder.filled(type, 0) : builder.trans(start, other_way_round);
+  return is_zero(start) ? builder.filled(type, 0) : builder.trans(start, swapped_axes);
 }
 
 } // namespace
@@ -51,8 +51,8 @@ void swap_operands(Function &fn, const Schedule &schedule) {
   std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
   assert(matmul && "candidate_schedules has looked");
   Op *dot = matmul->dot, *loop = matmul->loop;
-  Value *inside = dot->operands[2], *behind = loop->results[matmul->carried];
-  Type type = behind->type.with_shape({behind->type.shape[1], behind->type.shape[0]});
+  Value *inside = dot->operands[2], *result = loop->results[matmul->carried];
+  Type type = result->type.with_shape({result->type.shape[1], result->type.shape[0]});
 
   Builder before = Builder::before(fn, loop);
   before.set_location(loop->location);
@@ -61,19 +61,19 @@ void swap_operands(Function &fn, const Schedule &schedule) {
 
   Builder builder = Builder::before(fn, dot);
   builder.set_location(dot->location);
-  Value *left = builder.trans(dot->operand(1), other_way_round);
-  Value *right = builder.trans(dot->operand(0), other_way_round);
+  Value *left = builder.trans(dot->operand(1), swapped_axes);
+  Value *right = builder.trans(dot->operand(0), swapped_axes);
   dot->operands = {left, right, inside};
   dot->result()->type = inside->type = type;
 
-  Value *sum = fn.new_value(behind->type, behind->name); // placeholder in all uses
-  replace_uses(*fn.body, behind, sum);
-  behind->type = type;
+  Value *accumulator = fn.new_value(result->type, result->name); // placeholder in all uses
+  replace_uses(*fn.body, result, accumulator);
+  result->type = type;
   Builder after = Builder::after(fn, loop);
   after.set_location(dot->location);
-  Value *transposed = after.trans(behind, other_way_round);
-  transposed->name = behind->name;
-  replace_uses(*fn.body, sum, transposed);
+  Value *transposed = after.trans(result, swapped_axes);
+  transposed->name = result->name;
+  replace_uses(*fn.body, accumulator, transposed);
 }
 
 } // namespace tritonc

@@ -10,7 +10,7 @@
 //     multistage                all warps do the same: coarsened, wgmma, one block per SM, baseline
 //     missed_schedule           why a kernel has no warp-specialized schedule with TMA
 //
-// Tested by tests/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/candidates_test.cpp.
 
 #include "schedule/candidates.h"
 
@@ -61,7 +61,8 @@ std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others
   });
   if (problem->bytes != 2 || by_threads)
     return std::nullopt;
-  return cost_of_baseline(setting.sum(), setting.matmul.dot->operand(0)->type.shape[1], *problem);
+  return cost_of_baseline(setting.accumulator(), setting.matmul.dot->operand(0)->type.shape[1],
+                          *problem);
 }
 
 // The baseline of a kernel without a matmul: one program per block.

@@ -23,6 +23,6 @@ inline Expr div_up(Expr a, Expr b) {
 inline Expr programs(size_t axis) { return {Expr::Kind::programs, int64_t(axis), {}}; }
 inline Expr all_programs() { return programs(0) * programs(1) * programs(2); }
 
-inline Expr multiprocessors() { return {Expr::Kind::multiprocessors, 0, {}}; }
+inline Expr num_sms() { return {Expr::Kind::num_sms, 0, {}}; }
 
 } // namespace tritonc

@@ -4,8 +4,8 @@
 // plus the measured time before and after them. A launch takes its waves, but at least the time to
 // read and write its bytes.
 //
-// Tested by tests/schedule/candidates_test.cpp: which schedules have a cost. And by
-// tests/compile/schedules_test.cpp: for which schedule the host finds the lowest cost.
+// Tested by tests/unit/schedule/candidates_test.cpp: which schedules have a cost. And by
+// tests/end_to_end/compile/schedules_test.cpp: for which schedule the host finds the lowest cost.
 
 #include "schedule/cost_model.h"
 
@@ -22,18 +22,18 @@ namespace {
 
 // Output tiles per wave. The SMs of an H200 are in groups of at most 18, and a cluster must be in
 // one group: a group has room for four clusters of four.
-Expr pieces_at_once(const CostTables &costs, int64_t split_k = 1) {
+Expr tiles_at_once(const CostTables &costs, int64_t split_k = 1) {
   const int64_t group = costs.sms_per_cluster_group;
   if (split_k == 1)
-    return multiprocessors();
-  return Expr::binary(Expr::Kind::div, multiprocessors() * number(group / split_k), number(group));
+    return num_sms();
+  return Expr::binary(Expr::Kind::div, num_sms() * number(group / split_k), number(group));
 }
 
-Expr pieces_of(const std::vector<int64_t> &coarsening) {
-  Expr pieces = number(1);
+Expr output_tiles_of(const std::vector<int64_t> &coarsening) {
+  Expr tiles = number(1);
   for (size_t axis : {0, 1, 2})
-    pieces = pieces * div_up(programs(axis), number(coarsening[axis]));
-  return pieces;
+    tiles = tiles * div_up(programs(axis), number(coarsening[axis]));
+  return tiles;
 }
 
 constexpr int64_t row_bytes = 128; // along K, as in the measurements
@@ -45,15 +45,15 @@ Expr steps_of(const Problem &problem, int64_t split_k = 1, int64_t k_rows = 1) {
   return k_rows == 1 ? steps : std::move(steps) * number(k_rows);
 }
 
-// Nanoseconds of `rounds` waves of blocks. With ping-pong one consumer group multiplies while the
+// Nanoseconds of `waves` waves of blocks. With ping-pong one consumer group multiplies while the
 // other runs its epilogue, so only the epilogue of the last wave counts.
-Expr cost_of_rounds(Expr rounds, const MeasuredTile &tile, const Problem &problem) {
+Expr cost_of_waves(Expr waves, const MeasuredTile &tile, const Problem &problem) {
   Expr steps = steps_of(problem, tile.tile.split_k, tile.tile.k_rows) * number(tile.step);
   Expr rest = number(tile.rest);
   if (tile.consumer_groups == 1)
-    return std::move(rounds) * (std::move(steps) + std::move(rest));
-  Expr piece = Expr::binary(Expr::Kind::max, std::move(steps), number(tile.min_time));
-  return std::move(rounds) * std::move(piece) + std::move(rest);
+    return std::move(waves) * (std::move(steps) + std::move(rest));
+  Expr per_tile = Expr::binary(Expr::Kind::max, std::move(steps), number(tile.min_time));
+  return std::move(waves) * std::move(per_tile) + std::move(rest);
 }
 
 // Nanoseconds of a launch: the time of its waves (`by_steps`), but at least the time to read and
@@ -76,18 +76,19 @@ Expr cost_of_launch(const Expr &by_steps, const Problem &problem) {
 }
 
 // Programs on one SM take as long at the same time as one after the other.
-Expr cost_of_programs(const MeasuredPrograms &measured, const Shape &sum, int64_t step,
+Expr cost_of_programs(const MeasuredPrograms &measured, const Shape &accumulator, int64_t step,
                       const Problem &problem, int64_t bytes_per_ns) {
   constexpr int64_t picoseconds = 1000; // per nanosecond
-  const int64_t sums = sum[0] * sum[1], copied = sum[0] + sum[1];
+  const int64_t elements = accumulator[0] * accumulator[1],
+                copied = accumulator[0] + accumulator[1];
   const int64_t k_rows = std::max<int64_t>(step * problem.bytes / row_bytes, 1);
-  Expr program = steps_of(problem, 1, k_rows) *
-                     number(measured.step + sums * measured.sum + copied * measured.copied) +
-                 div_up(problem.k, number(step)) * number(measured.iteration) +
-                 number(measured.rest + sums * measured.stored);
-  Expr by_steps =
-      div_up(div_up(all_programs(), pieces_at_once(*problem.costs)) * std::move(program),
-             number(picoseconds));
+  Expr program =
+      steps_of(problem, 1, k_rows) *
+          number(measured.step + elements * measured.accumulator + copied * measured.copied) +
+      div_up(problem.k, number(step)) * number(measured.iteration) +
+      number(measured.rest + elements * measured.stored);
+  Expr by_steps = div_up(div_up(all_programs(), tiles_at_once(*problem.costs)) * std::move(program),
+                         number(picoseconds));
   return cost_of_launch(by_steps, problem, bytes_per_ns, measured.launch);
 }
 
@@ -98,77 +99,79 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
   if (!iterations || !setting.axes[0] || !setting.axes[1])
     return std::nullopt;
   const Type &a = setting.matmul.dot->operand(0)->type;
-  return Problem{.rows = programs(*setting.axes[0]) * number(setting.sum()[0]),
-                 .columns = programs(*setting.axes[1]) * number(setting.sum()[1]),
+  return Problem{.rows = programs(*setting.axes[0]) * number(setting.accumulator()[0]),
+                 .columns = programs(*setting.axes[1]) * number(setting.accumulator()[1]),
                  .k = *iterations * number(a.shape[1]),
                  .bytes = bytes_of(a.elem),
                  .costs = gpu.costs};
 }
 
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
-  Expr rounds =
-      div_up(pieces_of(schedule.coarsening), pieces_at_once(*problem.costs, schedule.split_k));
-  return cost_of_launch(cost_of_rounds(std::move(rounds), tile, problem), problem);
+  Expr waves =
+      div_up(output_tiles_of(schedule.coarsening), tiles_at_once(*problem.costs, schedule.split_k));
+  return cost_of_launch(cost_of_waves(std::move(waves), tile, problem), problem);
 }
 
 Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const MeasuredTile &large,
                             const std::vector<int64_t> &tail_split, const MeasuredTile &small,
                             const Problem &problem) {
   const int64_t second_launch = problem.costs->tail_launch;
-  Expr pieces = pieces_of(coarsening), at_once = pieces_at_once(*problem.costs);
-  Expr full = Expr::binary(Expr::Kind::div, pieces, at_once);
-  Expr left = Expr::binary(Expr::Kind::rem, pieces, at_once);
+  Expr tiles = output_tiles_of(coarsening), at_once = tiles_at_once(*problem.costs);
+  Expr full = Expr::binary(Expr::Kind::div, tiles, at_once);
+  Expr left = Expr::binary(Expr::Kind::rem, tiles, at_once);
   for (int64_t cut : tail_split)
     left = left * number(cut);
-  Expr by_steps = cost_of_rounds(full, large, problem) +
-                  cost_of_rounds(div_up(left, at_once), small, problem) + number(second_launch);
+  Expr by_steps = cost_of_waves(full, large, problem) +
+                  cost_of_waves(div_up(left, at_once), small, problem) + number(second_launch);
   return cost_of_launch(by_steps, problem);
 }
 
 // The number of partials is that of emit_split_k_workspace. The second launch has a start time, and
 // reads what the first has stored. Its bytes in flight depend on its number of blocks.
-Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile, const Shape &sum,
-                              const Problem &problem) {
+Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
+                              const Shape &accumulator, const Problem &problem) {
   const int64_t second_launch = problem.costs->reduction_launch;
   const int64_t bytes_per_ns = problem.costs->reduction_bytes_per_ns;
   const int64_t bytes_of_block_per_ns = problem.costs->reduction_bytes_per_block;
-  const int64_t part_bytes = tile.tile.elements() * 4, program_bytes = sum[0] * sum[1] * 4;
-  Expr pieces = pieces_of(schedule.coarsening), at_once = pieces_at_once(*problem.costs);
+  const int64_t part_bytes = tile.tile.elements() * 4,
+                program_bytes = accumulator[0] * accumulator[1] * 4;
+  Expr tiles = output_tiles_of(schedule.coarsening), at_once = tiles_at_once(*problem.costs);
   Expr steps = steps_of(problem);
   auto of = [](Expr::Kind kind, Expr a, Expr b) {
     return Expr::binary(kind, std::move(a), std::move(b));
   };
   Expr most = of(Expr::Kind::max,
                  of(Expr::Kind::div, steps, number(SplitKPartials::min_k_iterations)), number(1));
-  Expr wanted = of(Expr::Kind::max, of(Expr::Kind::div, at_once, pieces), number(1));
+  Expr wanted = of(Expr::Kind::max, of(Expr::Kind::div, at_once, tiles), number(1));
   wanted = of(Expr::Kind::min, wanted, most);
-  Expr first = div_up(pieces * wanted, at_once) *
+  Expr first = div_up(tiles * wanted, at_once) *
                (div_up(steps, wanted) * number(tile.step) + number(tile.rest));
-  Expr by_bytes = of(Expr::Kind::div, pieces * wanted * number(part_bytes), number(bytes_per_ns));
-  Expr rounds = div_up(all_programs(), at_once);
+  Expr by_bytes = of(Expr::Kind::div, tiles * wanted * number(part_bytes), number(bytes_per_ns));
+  Expr waves = div_up(all_programs(), at_once);
   Expr by_block =
-      of(Expr::Kind::div, rounds * wanted * number(program_bytes), number(bytes_of_block_per_ns));
+      of(Expr::Kind::div, waves * wanted * number(program_bytes), number(bytes_of_block_per_ns));
   return cost_of_launch(first + of(Expr::Kind::max, by_bytes, by_block) + number(second_launch),
                         problem);
 }
 
-Expr cost_of_baseline(const Shape &sum, int64_t step, const Problem &problem) {
+Expr cost_of_baseline(const Shape &accumulator, int64_t step, const Problem &problem) {
   const CostTables &costs = *problem.costs;
-  return cost_of_programs(costs.programs_beside_wgmma, sum, step, problem,
+  return cost_of_programs(costs.programs_beside_wgmma, accumulator, step, problem,
                           costs.bytes_per_ns_baseline);
 }
 
 // More stages keep more loads in flight, but take longer to fill.
-Expr cost_of_one_block_per_sm(const Shape &sum, int64_t step, const Problem &problem) {
+Expr cost_of_one_block_per_sm(const Shape &accumulator, int64_t step, const Problem &problem) {
   const CostTables &costs = *problem.costs;
-  return cost_of_programs(costs.programs_beside_wgmma, sum, step, problem,
+  return cost_of_programs(costs.programs_beside_wgmma, accumulator, step, problem,
                           costs.bytes_per_ns_multistage) +
          number(costs.multistage_start);
 }
 
-Expr cost_of_uncoarsened(const Shape &sum, int64_t step, const Problem &problem) {
+Expr cost_of_uncoarsened(const Shape &accumulator, int64_t step, const Problem &problem) {
   const CostTables &costs = *problem.costs;
-  return cost_of_programs(costs.programs_without_wgmma, sum, step, problem, costs.bytes_per_ns);
+  return cost_of_programs(costs.programs_without_wgmma, accumulator, step, problem,
+                          costs.bytes_per_ns);
 }
 
 } // namespace tritonc

@@ -34,18 +34,18 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
                             const Problem &problem);
 
 /// The cost of two launches: the first, `schedule`, stores split-K partials in this tile, and the
-/// second reduces them. `sum`: the shape of a program's accumulator.
+/// second reduces them. `accumulator`: the shape of a program's accumulator.
 Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
-                              const ir::Shape &sum, const Problem &problem);
+                              const ir::Shape &accumulator, const Problem &problem);
 
-/// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `sum`: the
+/// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `accumulator`: the
 /// shape of a program's accumulator. `step`: the K tile.
-Expr cost_of_baseline(const ir::Shape &sum, int64_t step, const Problem &problem);
+Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
 /// The same for the schedule with one block per SM.
-Expr cost_of_one_block_per_sm(const ir::Shape &sum, int64_t step, const Problem &problem);
+Expr cost_of_one_block_per_sm(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
 /// The same for the baseline on GPUs without wgmma.
-Expr cost_of_uncoarsened(const ir::Shape &sum, int64_t step, const Problem &problem);
+Expr cost_of_uncoarsened(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
 } // namespace tritonc

@@ -12,7 +12,7 @@
 // as the fastest one, in the geometric mean. For other GPUs and kernels there are no measurements,
 // but the model only compares variants, so the ratios count.
 //
-// Tested by tests/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/candidates_test.cpp.
 
 #include "schedule/elementwise_cost_model.h"
 
@@ -145,8 +145,7 @@ std::optional<ProgramWork> work_of_programs(const Function &canonical, const Gpu
   const int64_t threads = fn.threads();
   int64_t of_thread = min_registers + registers_of_element * work.widest / threads;
   int64_t resident = gpu.registers_per_block / (of_thread * threads);
-  int64_t most =
-      std::min<int64_t>(gpu.threads_per_multiprocessor / threads, gpu.blocks_per_multiprocessor);
+  int64_t most = std::min<int64_t>(gpu.max_threads_per_sm / threads, gpu.max_blocks_per_sm);
   Expr operations = number(work.once);
   if (work.in_loops)
     operations = operations + *work.in_loops;
@@ -163,12 +162,12 @@ Expr cost_of_elementwise(const ProgramWork &work, int64_t resident) {
     constexpr int64_t units = 1000000; // per nanosecond
     return div_up(work.operations * number(std::llround(each * double(units))), number(units));
   };
-  Expr round = of_operations(times.of_thread_alone / double(work.threads) + times.of_element_alone);
+  Expr wave = of_operations(times.of_thread_alone / double(work.threads) + times.of_element_alone);
   if (work.iterations)
-    round = round + *work.iterations * number(times.iteration);
-  Expr rounds = div_up(all_programs(), multiprocessors() * number(resident));
-  Expr busiest = div_up(all_programs(), multiprocessors());
-  return number(times.launch) + std::move(rounds) * std::move(round) +
+    wave = wave + *work.iterations * number(times.iteration);
+  Expr waves = div_up(all_programs(), num_sms() * number(resident));
+  Expr busiest = div_up(all_programs(), num_sms());
+  return number(times.launch) + std::move(waves) * std::move(wave) +
          std::move(busiest) * (of_operations(times.of_element) + number(times.program));
 }
 

@@ -1,6 +1,6 @@
 // The requirements of schedules on a matmul. See legality.h.
 //
-// Tested by tests/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/candidates_test.cpp.
 
 #include "schedule/legality.h"
 
@@ -33,26 +33,28 @@ bool is_type_of_wgmma(const Op &dot) {
 }
 
 bool fits_wgmma(const Op &dot, const Schedule &schedule) {
-  constexpr int64_t max_sums_of_a_thread = 128; // wgmma of a warpgroup needs 26 more registers
+  constexpr int64_t max_accumulators_per_thread =
+      128; // wgmma of a warpgroup needs 26 more registers
   Elem from = dot.operand(0)->type.elem;
-  const Shape &a = dot.operand(0)->type.shape, &sum = dot.result()->type.shape;
-  int64_t groups = warpgroups_of(sum, schedule), bytes_along_k = a[1] * bytes_of(from);
-  return is_type_of_wgmma(dot) && sum[0] % 64 == 0 && sum[1] >= 16 && sum[1] <= 256 &&
-         bytes_along_k >= 32 && sum[0] * sum[1] / (128 * groups) <= max_sums_of_a_thread;
+  const Shape &a = dot.operand(0)->type.shape, &accumulator = dot.result()->type.shape;
+  int64_t groups = warpgroups_of(accumulator, schedule), bytes_along_k = a[1] * bytes_of(from);
+  return is_type_of_wgmma(dot) && accumulator[0] % 64 == 0 && accumulator[1] >= 16 &&
+         accumulator[1] <= 256 && bytes_along_k >= 32 &&
+         accumulator[0] * accumulator[1] / (128 * groups) <= max_accumulators_per_thread;
 }
 
 bool fits_mma(const Function &fn, const Gpu &gpu) {
-  constexpr int64_t max_sums_of_a_thread = 128;
+  constexpr int64_t max_accumulators_per_thread = 128;
   Function tried = clone(fn);
   select_mma(tried, gpu, {.kind = Schedule::Kind::warp_specialized});
   const Op &dot = *find_matmul_loop(tried).found->dot;
   DotInstruction instruction = dot_instruction(dot);
   if (!is_type_of_wgmma(dot) || !instruction.tensor_core || dot.has(attr::convert_to_))
     return false;
-  const Shape &sum = dot.result()->type.shape;
+  const Shape &accumulator = dot.result()->type.shape;
   std::vector<int64_t> warps = dot.get(attr::warps_);
-  return sum[0] >= warps[0] * instruction.m && sum[1] >= warps[1] * instruction.n &&
-         sum[0] * sum[1] / (32 * tried.warps) <= max_sums_of_a_thread;
+  return accumulator[0] >= warps[0] * instruction.m && accumulator[1] >= warps[1] * instruction.n &&
+         accumulator[0] * accumulator[1] / (32 * tried.warps) <= max_accumulators_per_thread;
 }
 
 bool lies_along_k(const LoadedOperand &operand, const TensorAccess &access, int number) {
@@ -135,11 +137,11 @@ bool can_be_counted(const MatmulLoop &matmul) {
 
 bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
-  const int64_t min_slots = gpu.has_wgmma ? min_ring_slots : min_ring_slots_of_mma;
+  const int64_t min_stages = gpu.has_wgmma ? min_stages_of_wgmma : min_stages_of_mma;
   if (!matmul || !is_in_loops_only(*matmul) ||
       !(gpu.has_wgmma ? fits_wgmma(*matmul->dot, schedule) : fits_mma(fn, gpu)) ||
       (schedule.consumer_groups > 1 && !can_be_counted(*matmul)) || !can_be_followed(fn, *matmul) ||
-      ring_slots(fn, *matmul, gpu, schedule) < min_slots)
+      fitting_stages(fn, *matmul, gpu, schedule) < min_stages)
     return false;
   for (int number : {0, 1})
     if (!(schedule.producer_warps ? fits_copies_by_threads(*matmul, number)

@@ -4,7 +4,7 @@
 // reason for the user first. The tile is the last reason, if no schedule exists and all other
 // requirements hold: it depends on all tiles that candidate_schedules tries.
 //
-// Tested by tests/compile/explain_test.cpp.
+// Tested by tests/unit/tool/explain_test.cpp.
 
 #include "schedule/missed_schedule.h"
 
@@ -102,12 +102,12 @@ std::optional<MissedSchedule> find_missed_schedule(const Function &source, const
     return std::nullopt;
   if (!can_be_followed(fn, *matmul.found))
     return MissedSchedule{RejectReason::computed};
-  if (ring_slots(fn, *matmul.found, gpu, {}) < min_ring_slots)
+  if (fitting_stages(fn, *matmul.found, gpu, {}) < min_stages_of_wgmma)
     return MissedSchedule{RejectReason::shared_memory};
   return MissedSchedule{RejectReason::tile};
 }
 
-std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const Function &source) {
+std::vector<std::pair<std::string, int64_t>> undeclared_multiples(const Function &source) {
   constexpr int64_t chunk = 16;
   Function fn = canonical_form(source);
   std::vector<std::pair<std::string, int64_t>> found;

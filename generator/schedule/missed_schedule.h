@@ -42,6 +42,6 @@ std::optional<MissedSchedule> find_missed_schedule(const ir::Function &fn, const
 
 /// Integer parameters that must be multiples of a number for TMA, without an assumption that they
 /// are, and that number. The host checks them at each launch.
-std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const ir::Function &fn);
+std::vector<std::pair<std::string, int64_t>> undeclared_multiples(const ir::Function &fn);
 
 } // namespace tritonc

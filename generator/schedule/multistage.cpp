@@ -3,7 +3,7 @@
 // Method: as in warp_specialized.cpp, each schedule is tried on a clone, here by the passes up to
 // pipeline_loops.
 //
-// Tested by tests/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/candidates_test.cpp.
 
 #include "schedule/multistage.h"
 
@@ -27,8 +27,8 @@ namespace {
 
 // Whether cp.async copies all operands to shared memory, with at least three stages, and tensor
 // cores multiply them. Copies through registers would need too many registers.
-bool fits_ring(Function &fn, const Gpu &gpu, const Schedule &schedule) {
-  constexpr int64_t min_slots = 3;
+bool has_enough_stages(Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  constexpr int64_t min_stages = 3;
   select_mma(fn, gpu, schedule);
   stage_operands(fn);
   remove_dead_code(fn);
@@ -39,7 +39,7 @@ bool fits_ring(Function &fn, const Gpu &gpu, const Schedule &schedule) {
     if (op.is(Opcode::dot_))
       fits &= schedule.kind == Schedule::Kind::multistage_wgmma || dot_instruction(op).tensor_core;
     if (op.is(Opcode::shared_alloc_))
-      fits &= op.result()->type.shape[0] >= min_slots;
+      fits &= op.result()->type.shape[0] >= min_stages;
   });
   return fits;
 }
@@ -90,7 +90,7 @@ std::optional<Candidate> coarsened_schedule(const MatmulSetting &setting, const 
     if (!tried)
       return std::nullopt;
     schedule.tile = block_tile(gpu.costs->coarsened.tile, *tried);
-    if (fits_ring(*tried, gpu, schedule)) {
+    if (has_enough_stages(*tried, gpu, schedule)) {
       Expr cost = cost_of(schedule, gpu.costs->coarsened, problem);
       return Candidate{.schedule = std::move(schedule), .cost = std::move(cost)};
     }
@@ -113,7 +113,7 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
   MatmulLoop matmul = *find_matmul_loop(*tried).found;
   schedule.tile = block_tile(tile, *tried);
   if (!fits_wgmma(*matmul.dot) || !fits_panel(matmul, 0) || !fits_panel(matmul, 1) ||
-      !fits_ring(*tried, gpu, schedule) || !copies_whole_chunks(*tried))
+      !has_enough_stages(*tried, gpu, schedule) || !copies_whole_chunks(*tried))
     return std::nullopt;
   Expr cost = cost_of(schedule, gpu.costs->multistage_wgmma, problem);
   return Candidate{.schedule = std::move(schedule), .cost = std::move(cost)};
@@ -122,15 +122,15 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
 std::optional<Candidate> one_block_per_sm_schedule(const MatmulSetting &setting,
                                                    const Problem &problem, const Gpu &gpu) {
   constexpr int64_t rows_of_step = 2, rows_of_wgmma = 64;
-  const Shape &sum = setting.sum();
-  if (!setting.row_of_k || problem.bytes != 2 || sum[0] >= rows_of_wgmma)
+  const Shape &accumulator = setting.accumulator();
+  if (!setting.row_of_k || problem.bytes != 2 || accumulator[0] >= rows_of_wgmma)
     return std::nullopt;
   Schedule schedule{.kind = Schedule::Kind::multistage, .k_tile = *setting.row_of_k * rows_of_step};
   Function tried = *with_tile(setting, schedule);
-  schedule.tile = block_tile({sum[0], sum[1], rows_of_step}, tried);
-  if (!fits_ring(tried, gpu, schedule) || !copies_whole_chunks(tried))
+  schedule.tile = block_tile({accumulator[0], accumulator[1], rows_of_step}, tried);
+  if (!has_enough_stages(tried, gpu, schedule) || !copies_whole_chunks(tried))
     return std::nullopt;
-  Expr cost = cost_of_one_block_per_sm(sum, schedule.k_tile, problem);
+  Expr cost = cost_of_one_block_per_sm(accumulator, schedule.k_tile, problem);
   return Candidate{.schedule = std::move(schedule), .cost = std::move(cost)};
 }
 
@@ -143,8 +143,8 @@ namespace {
 int64_t step_without_tensor_cores(const MatmulSetting &setting, const Op &dot, const Gpu &gpu,
                                   int warps) {
   constexpr int64_t max_instructions = 1024, min_columns = 8;
-  int64_t sums = std::max<int64_t>(dot.result()->type.elements() / (32 * warps), 1);
-  int64_t columns = std::max(max_instructions / sums, min_columns);
+  int64_t accumulators = std::max<int64_t>(dot.result()->type.elements() / (32 * warps), 1);
+  int64_t columns = std::max(max_instructions / accumulators, min_columns);
   bool is_long = dot.operand(0)->type.shape[1] > columns;
   return is_long && gpu.has_cp_async && setting.row_of_k ? columns : 0;
 }
@@ -194,8 +194,8 @@ Candidate baseline_schedule(const MatmulSetting &setting, const std::optional<Pr
     candidate.schedule.k_tile = step_for_two(setting, dot, gpu);
   int64_t step = candidate.schedule.k_tile;
   if (problem && problem->bytes <= 4)
-    candidate.cost =
-        cost_of_uncoarsened(setting.sum(), step ? step : dot.operand(0)->type.shape[1], *problem);
+    candidate.cost = cost_of_uncoarsened(setting.accumulator(),
+                                         step ? step : dot.operand(0)->type.shape[1], *problem);
   return candidate;
 }
 

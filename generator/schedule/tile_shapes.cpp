@@ -1,6 +1,6 @@
 // The tiles of schedules. See tile_shapes.h.
 //
-// Tested by tests/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/candidates_test.cpp.
 
 #include "schedule/tile_shapes.h"
 
@@ -54,7 +54,7 @@ std::optional<std::vector<int64_t>> coarsening_of(const MatmulSetting &setting,
   int64_t extents[2] = {wanted.rows, wanted.columns};
   std::vector<int64_t> coarsening(3, 1);
   for (size_t d = 0; d < 2; d++) {
-    int64_t times = extents[d] / setting.sum()[d];
+    int64_t times = extents[d] / setting.accumulator()[d];
     if (times < 1 || (times > 1 && !setting.axes[d]))
       return std::nullopt;
     if (times > 1)

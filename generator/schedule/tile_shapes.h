@@ -27,7 +27,7 @@ struct MatmulSetting {
   std::optional<size_t> axes[2];
 
   /// The output tile of the source: rows and columns of the accumulator.
-  const ir::Shape &sum() const { return matmul.dot->result()->type.shape; }
+  const ir::Shape &accumulator() const { return matmul.dot->result()->type.shape; }
 };
 
 /// Requires a matmul loop in `fn`.

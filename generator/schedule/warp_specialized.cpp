@@ -3,7 +3,7 @@
 // Method: each tile is tried on a clone, by the passes before specialize_warps. The schedule is
 // taken if the result meets the requirements (legality.h).
 //
-// Tested by tests/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/candidates_test.cpp.
 
 #include "schedule/warp_specialized.h"
 
@@ -84,7 +84,8 @@ std::optional<Schedule> specialized_schedule(const MatmulSetting &setting,
 // cannot have a longer K tile, it keeps that of the source.
 std::optional<Schedule> own_schedule(const MatmulSetting &setting, int producer_warps,
                                      const Gpu &gpu) {
-  MeasuredTile own = {{setting.sum()[0], setting.sum()[1], 1}, 0, 0, producer_warps};
+  MeasuredTile own = {
+      {setting.accumulator()[0], setting.accumulator()[1], 1}, 0, 0, producer_warps};
   if (gpu.has_wgmma && !producer_warps && is_better_swapped(setting.matmul))
     std::swap(own.tile.rows, own.tile.columns);
   for (std::optional<int64_t> row : {setting.row_of_k, std::optional<int64_t>()})
@@ -140,8 +141,8 @@ std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const Matmu
   Schedule first = of.schedule;
   first.work = Schedule::Work::split_k_partials;
   first.partials = {.coarsening = first.coarsening,
-                    .rows = first.coarsening[*setting.axes[0]] * setting.sum()[0],
-                    .columns = first.coarsening[*setting.axes[1]] * setting.sum()[1],
+                    .rows = first.coarsening[*setting.axes[0]] * setting.accumulator()[0],
+                    .columns = first.coarsening[*setting.axes[1]] * setting.accumulator()[1],
                     .rows_axis = *setting.axes[0],
                     .columns_axis = *setting.axes[1]};
   Schedule second{.kind = Schedule::Kind::split_k_reduction,
@@ -149,7 +150,7 @@ std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const Matmu
                   .k_tile = first.k_tile,
                   .work = Schedule::Work::split_k_reduction,
                   .partials = first.partials};
-  Expr cost = cost_of_split_k_partials(first, of.tile, setting.sum(), problem);
+  Expr cost = cost_of_split_k_partials(first, of.tile, setting.accumulator(), problem);
   return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
 }
 

@@ -5,7 +5,7 @@
 // and the child may close the pipe early. So run_child waits for the death of the child through a
 // pidfd. If the OS kernel has no pidfd, run_child polls every 5 ms.
 //
-// Tested by tests/backend/child_process_test.cpp.
+// Tested by tests/unit/support/child_process_test.cpp.
 
 #include "support/child_process.h"
 

@@ -3,7 +3,7 @@
 // The estimated time left assumes that the remaining jobs take as long as the finished jobs. All
 // variants of a kernel have similar jobs, so the estimate is soon good enough.
 //
-// Tested by tests/compile/progress_test.cpp.
+// Tested by tests/unit/support/progress_test.cpp.
 
 #include "support/progress.h"
 

@@ -6,7 +6,7 @@
 // A killed process leaves its directories behind, and they would occupy memory. So the first make()
 // of a process removes directories that are older than a day.
 //
-// Tested by tests/backend/temporary_directory_test.cpp.
+// Tested by tests/unit/support/temporary_directory_test.cpp.
 
 #include "support/temporary_directory.h"
 

@@ -1,6 +1,6 @@
 // Formats the time report. See time_report.h.
 //
-// Tested by tests/compile/time_report_test.cpp.
+// Tested by tests/unit/support/time_report_test.cpp.
 
 #include "support/time_report.h"
 

@@ -1,6 +1,6 @@
 // Defines the name and version of the tool; CMake sets TRITONC_VERSION. See version.h.
 //
-// Tested by tests/compile/command_line_test.cpp.
+// Tested by tests/unit/tool/command_line_test.cpp.
 
 #include "support/version.h"
 

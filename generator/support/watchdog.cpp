@@ -3,7 +3,7 @@
 // The time limit uses CPU time, because wall-clock time also grows on a busy machine. The memory
 // limit uses the resident memory of the whole process, because that is the resource that runs out.
 //
-// Tested by tests/compile/watchdog_test.cpp.
+// Tested by tests/unit/support/watchdog_test.cpp.
 
 #include "support/watchdog.h"
 

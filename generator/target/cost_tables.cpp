@@ -1,6 +1,6 @@
 // Defines the cost tables of GPUs. See cost_tables.h.
 //
-// Tested by tests/schedule/candidates_test.cpp: which tile is best where.
+// Tested by tests/unit/schedule/candidates_test.cpp: which tile is best where.
 
 #include "target/cost_tables.h"
 

@@ -32,13 +32,13 @@ struct MeasuredTile {
 
 /// The times of a program that is a block by itself, in picoseconds of an SM.
 struct MeasuredPrograms {
-  int64_t step;      // per 128 bytes along K
-  int64_t sum;       // per 128 bytes along K and element of the accumulator
-  int64_t copied;    // per 128 bytes along K and row of A or column of B
-  int64_t iteration; // per iteration of the mainloop
-  int64_t rest;      // before and after the mainloop
-  int64_t stored;    // per element of the result
-  int64_t launch;    // ns, once
+  int64_t step;        // per 128 bytes along K
+  int64_t accumulator; // per 128 bytes along K and element of the accumulator
+  int64_t copied;      // per 128 bytes along K and row of A or column of B
+  int64_t iteration;   // per iteration of the mainloop
+  int64_t rest;        // before and after the mainloop
+  int64_t stored;      // per element of the result
+  int64_t launch;      // ns, once
 };
 
 /// The times of kernels without a matmul.

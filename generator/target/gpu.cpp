@@ -1,6 +1,6 @@
 // Makes the structs of all GPUs from the rows of gpus.def. See gpu.h.
 //
-// Tested by tests/target/gpu_test.cpp.
+// Tested by tests/unit/target/gpu_test.cpp.
 
 #include "target/gpu.h"
 
@@ -13,14 +13,14 @@ namespace {
 enum Generation { Turing, Ampere, Hopper };
 
 // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-int threads_per_multiprocessor(int sm) {
+int max_threads_per_sm(int sm) {
   if (sm == 75)
     return 1024;
   bool is_small = (sm > 80 && sm < 90) || sm >= 110;
   return is_small ? 1536 : 2048;
 }
 
-int blocks_per_multiprocessor(int sm) {
+int max_blocks_per_sm(int sm) {
   if (sm == 75 || (sm > 80 && sm < 89))
     return 16;
   return sm == 89 || sm >= 110 ? 24 : 32;
@@ -33,8 +33,8 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .suffix = suffix,
           .machine = name,
           .max_shared_bytes = max_shared_bytes,
-          .threads_per_multiprocessor = threads_per_multiprocessor(sm),
-          .blocks_per_multiprocessor = blocks_per_multiprocessor(sm),
+          .max_threads_per_sm = max_threads_per_sm(sm),
+          .max_blocks_per_sm = max_blocks_per_sm(sm),
           .ptx_version = ptx_version,
           .has_ldmatrix = generation >= Turing,
           .has_stmatrix = generation >= Hopper,
@@ -65,10 +65,8 @@ Gpu make_ptx(const Gpu &first, std::string_view name) {
     if (gpu.sm < first.sm)
       continue;
     ptx.max_shared_bytes = std::min(ptx.max_shared_bytes, gpu.max_shared_bytes);
-    ptx.threads_per_multiprocessor =
-        std::min(ptx.threads_per_multiprocessor, gpu.threads_per_multiprocessor);
-    ptx.blocks_per_multiprocessor =
-        std::min(ptx.blocks_per_multiprocessor, gpu.blocks_per_multiprocessor);
+    ptx.max_threads_per_sm = std::min(ptx.max_threads_per_sm, gpu.max_threads_per_sm);
+    ptx.max_blocks_per_sm = std::min(ptx.max_blocks_per_sm, gpu.max_blocks_per_sm);
   }
   return ptx;
 }

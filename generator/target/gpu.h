@@ -20,9 +20,9 @@ struct Gpu {
   int max_registers_per_thread = 255;
   int registers_per_block = 65536;
   int max_threads_per_block = 1024;
-  int threads_per_multiprocessor; // max resident
-  int blocks_per_multiprocessor;  // max resident
-  int ptx_version;                // 80: `.version 8.0`
+  int max_threads_per_sm; // max resident
+  int max_blocks_per_sm;  // max resident
+  int ptx_version;        // 80: `.version 8.0`
 
   bool has_ldmatrix;           // ldmatrix, with and without .trans
   bool has_stmatrix;           // stmatrix, with and without .trans

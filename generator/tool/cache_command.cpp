@@ -1,8 +1,13 @@
 // Implements `tritonc cache`. See cache_command.h.
 //
-// Tested by tests/compile/cache_test.cpp.
+// Tested by tests/unit/jobs/cache_test.cpp.
 
 #include "tool/cache_command.h"
+
+#include "tool/command_line.h"
+#include "tool/diagnostic_printer.h"
+
+#include <iostream>
 
 #include <cstdio>
 
@@ -29,6 +34,17 @@ Result<std::string> run_cache_command(CacheCommand command, const CacheOptions &
   return "directory   " + options.directory + "\nentries     " + std::to_string(status.entries) +
          "\nsize        " + size_text(status.bytes) + "\nlimit       " + size_text(options.limit) +
          "\n";
+}
+
+ExitCode run_cache(const CommandLine &line, CacheCommand command) {
+  Result<CacheOptions> options = cache_options(line.cache_directory, line.cache_limit);
+  if (!options)
+    return fail(options.error());
+  Result<std::string> text = run_cache_command(command, *options);
+  if (!text)
+    return fail(text.error());
+  std::cout << *text;
+  return ExitCode::ok;
 }
 
 } // namespace tritonc

@@ -1,6 +1,6 @@
 // Converts command line texts to options and checks them. See command_line.h.
 //
-// Tested by tests/compile/command_line_test.cpp.
+// Tested by tests/unit/tool/command_line_test.cpp.
 
 #include "tool/command_line.h"
 

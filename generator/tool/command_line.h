@@ -5,7 +5,7 @@
 #pragma once
 
 #include "compile.h"
-#include "tool/tune_command.h"
+#include "tune/run_tuner.h"
 
 #include <optional>
 #include <string>

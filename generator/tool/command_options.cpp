@@ -1,6 +1,6 @@
 // Defines the options of all commands with their help texts, and parses them. See command_line.h.
 //
-// Tested by tests/compile/command_line_test.cpp.
+// Tested by tests/unit/tool/command_line_test.cpp.
 
 #include "support/version.h"
 #include "tool/command_line.h"

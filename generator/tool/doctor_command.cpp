@@ -3,10 +3,15 @@
 // The output has one line per dependency of a build or a program. Below a problem, it has a line
 // that starts with "fix:" and gives the fix, as a command if possible.
 //
-// Tested by tests/compile/doctor_test.cpp.
+// Tested by tests/unit/tool/doctor_test.cpp.
 
 #include "tool/doctor_command.h"
+
+#include "tool/command_line.h"
+#include "tool/diagnostic_printer.h"
+
 #include "support/version.h"
+#include <iostream>
 
 #include "support/child_process.h"
 #include "support/temporary_directory.h"
@@ -135,7 +140,7 @@ private:
       CompileResult result = compile(trial);
       (result.code == ExitCode::ok ? works : fails).emplace_back(name);
       if (result.code != ExitCode::ok && reason.empty())
-        reason = llvm::StringRef(result.diagnostics).split('\n').first.str();
+        reason = llvm::StringRef(result.diagnostics_text).split('\n').first.str();
     }
     say("architectures", works.empty() ? "none" : llvm::join(works, " "));
     if (fails.empty())
@@ -292,5 +297,13 @@ private:
 } // namespace
 
 Diagnosis examine_machine(const DoctorOptions &options) { return Examination(options).run(); }
+
+ExitCode run_doctor(CommandLine &line) {
+  line.compile.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
+  Diagnosis diagnosis =
+      examine_machine({line.compile.tools, line.cache_directory, line.cache_limit, line.launcher});
+  std::cout << diagnosis.text;
+  return diagnosis.code;
+}
 
 } // namespace tritonc

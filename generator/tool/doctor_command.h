@@ -7,6 +7,8 @@
 
 namespace tritonc {
 
+struct CommandLine;
+
 struct DoctorOptions {
   ToolchainOptions tools;
   std::string cache_directory, cache_limit; // as written
@@ -20,5 +22,7 @@ struct Diagnosis {
 
 /// Tests what a build needs: compiles a kernel for every GPU and stores an entry in the cache.
 Diagnosis examine_machine(const DoctorOptions &options);
+
+ExitCode run_doctor(CommandLine &line);
 
 } // namespace tritonc

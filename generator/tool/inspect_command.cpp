@@ -4,9 +4,14 @@
 // PTX, and these to the kernels' resources and parameters. Different programs write the launch stub
 // and the kernel, so `verify` checks in the final file that both agree.
 //
-// Tested by tests/compile/inspect_test.cpp.
+// Tested by tests/unit/tool/inspect_test.cpp.
 
 #include "tool/inspect_command.h"
+
+#include "tool/command_line.h"
+#include "tool/diagnostic_printer.h"
+
+#include <iostream>
 
 #include "backend/cubin.h"
 #include "backend/fatbinary.h"
@@ -17,6 +22,7 @@
 #include "emit/object/contents.h"
 #include "emit/report/manifest.h"
 #include "emit/report/report.h"
+#include "support/read_file.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
@@ -86,14 +92,6 @@ bool is_cubin(const std::string &bytes) {
 
 bool is_fatbinary(const std::string &bytes) { return bytes.rfind("\x50\xed\x55\xba", 0) == 0; }
 
-Result<std::string> bytes_of_file(const std::string &path) {
-  auto buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return Error{Message::cannot_read, {path, buffer.getError().message()}};
-  return (*buffer)->getBuffer().str();
-}
-
 // Loads the images that are in bundles. A bundle is in the directory of the file, where the runtime
 // also finds it.
 void take_from_bundles(File &file) {
@@ -109,8 +107,9 @@ void take_from_bundles(File &file) {
         auto [found, is_new] = bundles.try_emplace(image.bundle);
         Read &bundle = found->second;
         if (is_new) {
-          Result<std::string> bytes = bytes_of_file(
-              (std::filesystem::path(file.path).parent_path() / image.bundle).string());
+          Result<std::string> bytes =
+              read_file((std::filesystem::path(file.path).parent_path() / image.bundle).string(),
+                        max_data_bytes);
           if (bytes)
             bundle.bytes = std::move(*bytes);
           bundle.problem = bytes ? check_bundle(bundle.bytes) : bytes.error().args[1];
@@ -122,8 +121,8 @@ void take_from_bundles(File &file) {
       }
 }
 
-Result<File> read_file(const std::string &path) {
-  Result<std::string> read = bytes_of_file(path);
+Result<File> inspect_file(const std::string &path) {
+  Result<std::string> read = read_file(path, max_data_bytes);
   if (!read)
     return read.error();
   const std::string &bytes = *read;
@@ -184,10 +183,7 @@ std::string state_of(const Code &code) {
 
 // The axis values and the specialization of a variant.
 std::string name_of(const VariantContents &variant) {
-  std::string name = text_of(variant.choices);
-  if (!variant.specialization.empty())
-    name += (name.empty() ? "under " : ", under ") + variant.specialization;
-  return name;
+  return variant_name(text_of(variant.choices), variant.specialization);
 }
 
 // One line per GPU model with measurements.
@@ -195,7 +191,7 @@ std::string tuning_text(const KernelContents &kernel) {
   std::string out;
   for (const TuningContents &tuning : kernel.tunings)
     out += "  measured on " + tuning.gpu + " (sm_" + number(tuning.sm) + ", " +
-           number(tuning.multiprocessors) + " SMs): " + number(int64_t(tuning.problems)) +
+           number(tuning.num_sms) + " SMs): " + number(int64_t(tuning.problems)) +
            (tuning.problems == 1 ? " problem" : " problems") + " of " +
            join(tuning.arguments, ", ") + "\n";
   return out;
@@ -321,7 +317,7 @@ Object json_of(const KernelContents &kernel) {
       arguments.push_back(llvm::json::fixUTF8(argument));
     tunings.push_back(Object{{"gpu", Object{{"name", llvm::json::fixUTF8(tuning.gpu)},
                                             {"arch", tuning.sm},
-                                            {"sms", tuning.multiprocessors}}},
+                                            {"sms", tuning.num_sms}}},
                              {"arguments", std::move(arguments)},
                              {"problems", int64_t(tuning.problems)}});
   }
@@ -353,7 +349,7 @@ public:
     if (!manifest_.empty())
       read_manifest();
     for (const std::string &path : paths) {
-      Result<File> file = read_file(path);
+      Result<File> file = inspect_file(path);
       if (file)
         check(*file);
       else
@@ -376,10 +372,10 @@ private:
     auto unreadable = [&](const std::string &reason) {
       problem(Message::cannot_read, manifest_, reason);
     };
-    auto buffer = llvm::MemoryBuffer::getFile(manifest_);
-    if (!buffer)
-      return unreadable(buffer.getError().message());
-    llvm::Expected<llvm::json::Value> json = llvm::json::parse((*buffer)->getBuffer());
+    Result<std::string> text = read_file(manifest_, max_data_bytes);
+    if (!text)
+      return result_.problems.push_back(text.error());
+    llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
     if (!json)
       return unreadable(llvm::toString(json.takeError()));
     auto list = [](const Object *object, const char *name) {
@@ -509,7 +505,7 @@ Result<std::string> inspect(const std::vector<std::string> &paths, bool as_json)
   Array files;
   std::string text;
   for (const std::string &path : paths) {
-    Result<File> file = read_file(path);
+    Result<File> file = inspect_file(path);
     if (!file)
       return file.error();
     if (as_json) {
@@ -531,6 +527,27 @@ Result<std::string> inspect(const std::vector<std::string> &paths, bool as_json)
 
 Verification verify(const std::vector<std::string> &paths, const std::string &manifest) {
   return Verifier(manifest).verify(paths);
+}
+
+ExitCode run_inspect(const CommandLine &line) {
+  Result<std::string> text = inspect(line.inspected, line.as_json);
+  if (!text)
+    return fail(text.error());
+  std::cout << *text;
+  return ExitCode::ok;
+}
+
+ExitCode run_verify(const CommandLine &line) {
+  Verification verification = verify(line.inspected, line.manifest);
+  ExitCode code = ExitCode::ok;
+  for (const Error &problem : verification.problems) {
+    ExitCode its_code = fail(problem);
+    if (code == ExitCode::ok)
+      code = its_code;
+  }
+  if (code == ExitCode::ok)
+    std::cout << verification.images << " images, all valid\n";
+  return code;
 }
 
 } // namespace tritonc

@@ -1,12 +1,15 @@
 // `tritonc inspect` shows the contents of output files; `tritonc verify` checks their consistency.
 #pragma once
 
+#include "diagnostics/exit_code.h"
 #include "support/result.h"
 
 #include <string>
 #include <vector>
 
 namespace tritonc {
+
+struct CommandLine;
 
 /// The contents of the files as tables or as JSON. Accepts objects, programs, self-contained
 /// headers, bundles, cubins and fatbinary images.
@@ -23,5 +26,8 @@ struct Verification {
 ///   - the kernel's parameters match the arguments of a launch.
 /// With a manifest, files and manifest must have the same images.
 Verification verify(const std::vector<std::string> &paths, const std::string &manifest);
+
+ExitCode run_inspect(const CommandLine &line);
+ExitCode run_verify(const CommandLine &line);
 
 } // namespace tritonc

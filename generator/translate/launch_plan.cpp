@@ -1,6 +1,6 @@
 // Makes the launch plan of a kernel from its pragmas. See launch_plan.h.
 //
-// Tested by tests/translate/launch_plan_test.cpp.
+// Tested by tests/unit/translate/launch_plan_test.cpp.
 
 #include "translate/launch_plan.h"
 

@@ -1,6 +1,6 @@
 // Runs the front end, from a source to tile IR. See translate.h.
 //
-// Tested by tests/translate/translate_test.cpp and tests/translate/checks_test.cpp.
+// Tested by tests/unit/translate/translate_test.cpp and tests/unit/translate/checks_test.cpp.
 
 #include "translate/translate.h"
 
@@ -14,7 +14,8 @@ namespace tritonc {
 namespace {
 
 // Translates all kernels; returns none if any has an error.
-std::vector<ir::Function> translate_all(const ast::Program &program, Diagnostics &diagnostics) {
+std::vector<ir::Function> translate_all(const ast::Program &program,
+                                        DiagnosticEngine &diagnostics) {
   std::vector<ir::Function> kernels;
   for (const ast::Function &function : program.functions)
     if (function.is_kernel && diagnostics.errors() == 0)
@@ -27,7 +28,7 @@ std::vector<ir::Function> translate_all(const ast::Program &program, Diagnostics
 } // namespace
 
 FrontEndResult translate_source(const FrontEndInput &input, const Linter &lint) {
-  Diagnostics diagnostics(input.messages);
+  DiagnosticEngine diagnostics(input.messages);
   FrontEndResult result;
 
   Preprocessed source = preprocess(input, diagnostics);
@@ -52,8 +53,8 @@ FrontEndResult translate_source(const FrontEndInput &input, const Linter &lint) 
   }
   if (lint && diagnostics.errors() == 0)
     lint(result, diagnostics);
-  result.findings = diagnostics.findings();
-  result.diagnostics = diagnostics.text();
+  result.diagnostics = diagnostics.diagnostics();
+  result.diagnostics_text = diagnostics.text();
   result.errors = diagnostics.errors();
   result.warnings = diagnostics.warnings();
   return result;

@@ -18,13 +18,13 @@ struct FrontEndResult {
   std::vector<ir::Function> checked;
   std::vector<std::string> dependencies;  // all opened files
   std::vector<std::string> unused_macros; // `-D` macros that the source does not use
-  std::vector<Diagnostic> findings;       // all diagnostics
-  std::string diagnostics;                // their text for users
+  std::vector<Diagnostic> diagnostics;
+  std::string diagnostics_text; // all diagnostics, rendered
   int errors = 0, warnings = 0;
 };
 
 /// Checks kernels that have no errors, and may report diagnostics.
-using Linter = std::function<void(const FrontEndResult &kernels, Diagnostics &diagnostics)>;
+using Linter = std::function<void(const FrontEndResult &kernels, DiagnosticEngine &diagnostics)>;
 
 /// Preprocesses, parses, checks and translates every kernel of a source.
 FrontEndResult translate_source(const FrontEndInput &input, const Linter &lint = {});

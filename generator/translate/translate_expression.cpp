@@ -1,6 +1,6 @@
 // Translates expressions. See translator.h.
 //
-// Tested by tests/translate/translate_expression_test.cpp.
+// Tested by tests/unit/translate/translate_expression_test.cpp.
 
 #include "translate/translator.h"
 
@@ -101,7 +101,7 @@ ir::Value *Translator::value(const ast::Expr &expr) {
   case Kind::binary:
     return binary(expr);
   case Kind::matmul:
-    return product(expr, build_->filled(type_of(expr.type), 0));
+    return matmul(expr, build_->filled(type_of(expr.type), 0));
   case Kind::range:
     return build_->range(int64_t(expr.integer), expr.type.shape[0]);
   case Kind::conditional:
@@ -219,7 +219,7 @@ ir::Value *Translator::binary(const ast::Expr &expr) {
   if (expr.op == Operator::add && (a.is(Kind::matmul) || b.is(Kind::matmul))) {
     bool b_is_matmul = b.is(Kind::matmul);
     ir::Value *accumulator = value(b_is_matmul ? a : b);
-    return product(b_is_matmul ? b : a, accumulator);
+    return matmul(b_is_matmul ? b : a, accumulator);
   }
   ir::Value *left = value(a), *right = value(b);
   bool without_sign = is_unsigned(a.type.scalar) || a.type.is_pointer();
@@ -308,7 +308,7 @@ ir::Value *Translator::logical(const ast::Expr &expr) {
   return build_->binary(opcode_of(expr.op, true), repeat_to(left, expr.type.shape), right);
 }
 
-ir::Value *Translator::product(const ast::Expr &expr, ir::Value *accumulator) {
+ir::Value *Translator::matmul(const ast::Expr &expr, ir::Value *accumulator) {
   ir::Value *a = value(*expr.operands[0]), *b = value(*expr.operands[1]);
   set_location(expr.at);
   return expr.type.shape.size() > 2 ? batched_matmul(expr, a, b, accumulator)
@@ -546,17 +546,17 @@ ir::Value *Translator::subscript(const ast::Expr &expr) {
   ir::Value *made = value(*expr.operands[0]);
   if (expr.subscripts[0].kind == Where::axis) {
     std::vector<int64_t> axes;
-    for (const ast::Subscript &position : expr.subscripts)
-      axes.push_back(*ast::constant_integer(*position.axis));
+    for (const ast::Subscript &subscript : expr.subscripts)
+      axes.push_back(*ast::constant_integer(*subscript.axis));
     return build_->trans(made, axes);
   }
   // First removes axes, then adds axes, so the rank never exceeds the limit.
   made = reduced(expr, elements_at(expr, made));
   int axis = 0;
-  for (const ast::Subscript &position : expr.subscripts) {
-    if (position.kind == Where::newaxis)
+  for (const ast::Subscript &subscript : expr.subscripts) {
+    if (subscript.kind == Where::newaxis)
       made = made->type.is_scalar() ? build_->splat(made, {1}) : build_->expand(made, axis);
-    axis += position.keeps() || position.kind == Where::newaxis;
+    axis += subscript.keeps() || subscript.kind == Where::newaxis;
   }
   return made;
 }
@@ -593,22 +593,22 @@ ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
   using Where = ast::Subscript::Kind;
   Scalar scalar = expr.operands[0]->type.scalar;
   bool accumulates = std::any_of(
-      expr.subscripts.begin(), expr.subscripts.end(), [](const ast::Subscript &position) {
-        return position.kind == Where::sum || position.kind == Where::prod;
+      expr.subscripts.begin(), expr.subscripts.end(), [](const ast::Subscript &subscript) {
+        return subscript.kind == Where::sum || subscript.kind == Where::prod;
       });
   bool widens = accumulates && is_float(scalar) && bits_of(scalar) == 16;
   if (widens)
     tile = build_->cast(tile, ir::Elem::f32);
   int axis = 0;
-  for (const ast::Subscript &position : expr.subscripts) {
-    if (position.scans)
-      tile = build_->scan(tile, axis, combining(position.kind, scalar));
-    axis += position.keeps();
-    if (!position.reduces())
+  for (const ast::Subscript &subscript : expr.subscripts) {
+    if (subscript.scans)
+      tile = build_->scan(tile, axis, combining(subscript.kind, scalar));
+    axis += subscript.keeps();
+    if (!subscript.reduces())
       continue;
-    std::string how = combining(position.kind, scalar);
-    bool finds = position.kind == Where::argmax || position.kind == Where::argmin;
-    tile = finds ? best_position(tile, axis, how) : build_->reduce(tile, axis, how);
+    std::string how = combining(subscript.kind, scalar);
+    bool finds = subscript.kind == Where::argmax || subscript.kind == Where::argmin;
+    tile = finds ? index_of_best(tile, axis, how) : build_->reduce(tile, axis, how);
   }
   return widens ? build_->cast(tile, elem_of(scalar)) : tile;
 }

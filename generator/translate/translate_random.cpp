@@ -8,7 +8,7 @@
 //
 // All four words of an offset cost as much as one: LLVM computes the common operations once.
 //
-// Tested by tests/emulated/random_numbers_test.cpp.
+// Tested by tests/end_to_end/language/random_numbers_test.cpp.
 
 #include "translate/translator.h"
 

@@ -1,6 +1,6 @@
 // Translates statements: branches, loops and jumps. See translator.h.
 //
-// Tested by tests/translate/translate_statement_test.cpp.
+// Tested by tests/unit/translate/translate_statement_test.cpp.
 
 #include "translate/translator.h"
 

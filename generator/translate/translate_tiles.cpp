@@ -1,7 +1,7 @@
 // Translates operations that tile IR has no single operation for: batched matmuls, gathers with
 // checks, and argmin and argmax. See translator.h.
 //
-// Tested by tests/translate/translate_expression_test.cpp.
+// Tested by tests/unit/translate/translate_expression_test.cpp.
 
 #include "translate/translator.h"
 
@@ -22,12 +22,12 @@ ir::Elem integer_like(ir::Elem elem) {
   }
 }
 
-// Moves `position` to the next one in row-major order; returns false after the last.
-bool advance(Extents &position, const Extents &extents) {
+// Moves `index` to the next one in row-major order; returns false after the last.
+bool advance(Extents &index, const Extents &extents) {
   for (size_t d = extents.size(); d-- > 0;) {
-    if (++position[d] < extents[d])
+    if (++index[d] < extents[d])
       return true;
-    position[d] = 0;
+    index[d] = 0;
   }
   return false;
 }
@@ -35,7 +35,7 @@ bool advance(Extents &position, const Extents &extents) {
 } // namespace
 
 // The index along `axis` of each element.
-ir::Value *Translator::positions_along(int axis, const Extents &shape) {
+ir::Value *Translator::indices_along(int axis, const Extents &shape) {
   ir::Value *index = build_->range(0, shape[size_t(axis)]);
   for (int d = 0; d < int(shape.size()); d++)
     if (d != axis)
@@ -45,11 +45,11 @@ ir::Value *Translator::positions_along(int axis, const Extents &shape) {
 
 // The first index along `axis` of the element that a reduction by `how`, min or max, returns. If no
 // element equals it, as with NaNs, the last index, so the result is always a valid index.
-ir::Value *Translator::best_position(ir::Value *tile, int axis, const std::string &how) {
+ir::Value *Translator::index_of_best(ir::Value *tile, int axis, const std::string &how) {
   const Extents shape = tile->type.shape;
   ir::Value *best = build_->reduce(tile, axis, how);
   best = repeat_to(best->type.is_tile() ? build_->expand(best, axis) : best, shape);
-  ir::Value *index = positions_along(axis, shape);
+  ir::Value *index = indices_along(axis, shape);
   ir::Value *last = build_->filled(index->type, double(shape[size_t(axis)] - 1));
   ir::Value *found = build_->select(build_->cmp("eq", tile, best), index, last);
   return build_->reduce(found, axis, "min");
@@ -57,26 +57,26 @@ ir::Value *Translator::best_position(ir::Value *tile, int axis, const std::strin
 
 // --- Elements at indices. ------------------------------------------------------------------------
 
-// Applies the `gather` and index subscripts to the tile. An index selects one position for the
+// Applies the `gather` and index subscripts to the tile. An index selects one index for the
 // whole tile and removes the axis.
 ir::Value *Translator::elements_at(const ast::Expr &expr, ir::Value *tile) {
   using Where = ast::Subscript::Kind;
   int axis = 0;
-  for (const ast::Subscript &position : expr.subscripts) {
-    bool is_index = position.kind == Where::index;
-    if (is_index || position.kind == Where::gather) {
-      ir::Value *positions = value(*expr.operands[position.operand]);
-      set_location(position.at);
-      if (position.is_checked)
-        check_index(position, positions, tile->type.shape[size_t(axis)], expr);
+  for (const ast::Subscript &subscript : expr.subscripts) {
+    bool is_index = subscript.kind == Where::index;
+    if (is_index || subscript.kind == Where::gather) {
+      ir::Value *indices = value(*expr.operands[subscript.operand]);
+      set_location(subscript.at);
+      if (subscript.is_checked)
+        check_index(subscript, indices, tile->type.shape[size_t(axis)], expr);
       Extents shape = tile->type.shape;
       shape[size_t(axis)] = 1;
-      tile = build_->gather(tile, axis, is_index ? repeat_to(positions, shape) : positions);
+      tile = build_->gather(tile, axis, is_index ? repeat_to(indices, shape) : indices);
       shape.erase(shape.begin() + axis);
       if (is_index)
         tile = shape.empty() ? build_->reduce(tile, 0, "add") : build_->reshape(tile, shape);
     }
-    axis += !is_index && position.kind != Where::newaxis;
+    axis += !is_index && subscript.kind != Where::newaxis;
   }
   return tile;
 }
@@ -84,21 +84,21 @@ ir::Value *Translator::elements_at(const ast::Expr &expr, ir::Value *tile) {
 // Emits an assertion, for host code, that the indices are inside the axis. Under a condition only
 // the indices count for which it holds. If a mask does not broadcast to the indices, this is
 // unknown, so there is no assertion.
-void Translator::check_index(const ast::Subscript &position, ir::Value *positions, int64_t extent,
+void Translator::check_index(const ast::Subscript &subscript, ir::Value *indices, int64_t extent,
                              const ast::Expr &expr) {
-  bool reads_unsigned = is_unsigned(expr.operands[position.operand]->type.scalar);
-  ir::Value *wide = positions->type.elem == ir::Elem::i64
-                        ? positions
-                        : build_->cast(positions, ir::Elem::i64, reads_unsigned);
+  bool reads_unsigned = is_unsigned(expr.operands[subscript.operand]->type.scalar);
+  ir::Value *wide = indices->type.elem == ir::Elem::i64
+                        ? indices
+                        : build_->cast(indices, ir::Elem::i64, reads_unsigned);
   ir::Value *inside = build_->cmp("ult", wide, build_->filled(wide->type, double(extent)));
   for (const Mask &mask : masks_) {
-    const Extents &shape = positions->type.shape;
+    const Extents &shape = indices->type.shape;
     if (broadcast(mask.value->type.shape, shape) != shape)
       return;
     ir::Value *on = repeat_to(mask.value, shape);
     inside = build_->select(on, inside, build_->filled(inside->type, 1));
   }
-  bool gathers = position.kind == ast::Subscript::Kind::gather;
+  bool gathers = subscript.kind == ast::Subscript::Kind::gather;
   build_->create(ir::Opcode::assert_, {inside})
       ->set(ir::attr::text_, std::string(gathers ? "`gather` index" : "index") +
                                  " out of range for an axis of extent " + std::to_string(extent));
@@ -112,31 +112,30 @@ ir::Value *Translator::batched_matmul(const ast::Expr &expr, ir::Value *a, ir::V
                                       ir::Value *accumulator) {
   const Extents &shape = expr.type.shape;
   const Extents batch(shape.begin() + 2, shape.end());
-  Extents position(batch.size(), 0);
+  Extents index(batch.size(), 0);
   ir::Value *result = accumulator;
   do {
     auto matrix = [&](ir::Value *tile) {
-      return matrix_of(tile, in_batch(tile->type.shape, position));
+      return matrix_of(tile, in_batch(tile->type.shape, index));
     };
     ir::Value *product = dot(expr, matrix(a), matrix(b), matrix(accumulator));
     for (size_t d = 2; d < shape.size(); d++)
       product = build_->expand(product, int(d));
     product = repeat_to(product, shape);
-    ir::Value *chosen = in_batch(shape, position);
+    ir::Value *chosen = in_batch(shape, index);
     result = chosen ? build_->select(chosen, product, result) : product;
-  } while (advance(position, batch));
+  } while (advance(index, batch));
   return result;
 }
 
-// Whether an element is at `position` along the batch axes; null: all elements are.
-ir::Value *Translator::in_batch(const Extents &shape, const Extents &position) {
+// Whether an element is at `index` along the batch axes; null: all elements are.
+ir::Value *Translator::in_batch(const Extents &shape, const Extents &index) {
   ir::Value *chosen = nullptr;
   for (size_t d = 2; d < shape.size(); d++) {
     if (shape[d] == 1)
       continue;
-    ir::Value *index = positions_along(int(d), shape);
-    ir::Value *here =
-        build_->cmp("eq", index, build_->filled(index->type, double(position[d - 2])));
+    ir::Value *along = indices_along(int(d), shape);
+    ir::Value *here = build_->cmp("eq", along, build_->filled(along->type, double(index[d - 2])));
     chosen = chosen ? build_->binary(ir::Opcode::and_, chosen, here) : here;
   }
   return chosen;

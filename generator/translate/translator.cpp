@@ -1,6 +1,6 @@
 // Translates kernels, parameters and blocks. See translator.h.
 //
-// Tested by tests/translate/translate_test.cpp.
+// Tested by tests/unit/translate/translate_test.cpp.
 
 #include "translate/translator.h"
 
@@ -50,7 +50,7 @@ ir::Type type_of(const Type &type) {
 }
 
 ir::Function translate(const ast::Function &function, const ast::Program &program,
-                       Diagnostics &diagnostics) {
+                       DiagnosticEngine &diagnostics) {
   return Translator(function, program, diagnostics).run();
 }
 
@@ -104,7 +104,7 @@ void Translator::take_back_promises() {
     const ast::Declarator &declarator = source_.parameters[i];
     diagnostics_.report(is_stored ? Message::stores_read_only : Message::loads_write_only,
                         declarator.at, {declarator.name});
-    diagnostics_.report(Message::promise_ignored, declarator.at);
+    diagnostics_.report(Message::remove_attribute, declarator.at);
     parameter.read_only &= !is_stored;
     parameter.write_only &= !is_loaded;
   }
@@ -123,7 +123,7 @@ void Translator::constant_memory() {
     made.count = from.count;
     made.offset = (end + 15) / 16 * 16;
     made.values = from.integers;
-    made.numbers = from.reals;
+    made.floats = from.reals;
     end = made.offset + made.bytes();
     constant_offsets_[part] = made.offset;
     fn_.constant_memory.push_back(std::move(made));

@@ -32,14 +32,15 @@
 namespace tritonc {
 
 ir::Function translate(const ast::Function &function, const ast::Program &program,
-                       Diagnostics &diagnostics);
+                       DiagnosticEngine &diagnostics);
 
 ir::Elem elem_of(Scalar scalar);
 ir::Type type_of(const Type &type);
 
 class Translator {
 public:
-  Translator(const ast::Function &function, const ast::Program &program, Diagnostics &diagnostics)
+  Translator(const ast::Function &function, const ast::Program &program,
+             DiagnosticEngine &diagnostics)
       : source_(function), program_(program), diagnostics_(diagnostics),
         next_flag_(int(program.variables.size())) {}
 
@@ -107,7 +108,7 @@ private:
   ir::Value *pointer_sum(const ast::Expr &expr);
   ir::Value *constant_sum(const ast::Expr &expr);
   ir::Value *logical(const ast::Expr &expr);
-  ir::Value *product(const ast::Expr &expr, ir::Value *accumulator);
+  ir::Value *matmul(const ast::Expr &expr, ir::Value *accumulator);
   ir::Value *dot(const ast::Expr &expr, ir::Value *a, ir::Value *b, ir::Value *accumulator);
   ir::Value *conditional(const ast::Expr &expr);
   ir::Value *assign(const ast::Expr &expr);
@@ -130,12 +131,12 @@ private:
   ir::Value *batched_matmul(const ast::Expr &expr, ir::Value *a, ir::Value *b,
                             ir::Value *accumulator);
   ir::Value *matrix_of(ir::Value *tile, ir::Value *chosen);
-  ir::Value *in_batch(const Extents &shape, const Extents &position);
-  ir::Value *positions_along(int axis, const Extents &shape);
+  ir::Value *in_batch(const Extents &shape, const Extents &index);
+  ir::Value *indices_along(int axis, const Extents &shape);
   ir::Value *elements_at(const ast::Expr &expr, ir::Value *tile);
-  void check_index(const ast::Subscript &position, ir::Value *positions, int64_t extent,
+  void check_index(const ast::Subscript &subscript, ir::Value *indices, int64_t extent,
                    const ast::Expr &expr);
-  ir::Value *best_position(ir::Value *tile, int axis, const std::string &how);
+  ir::Value *index_of_best(ir::Value *tile, int axis, const std::string &how);
   ir::Value *negation(ir::Value *condition);
 
   // Memory.
@@ -154,7 +155,7 @@ private:
 
   const ast::Function &source_;
   const ast::Program &program_;
-  Diagnostics &diagnostics_;
+  DiagnosticEngine &diagnostics_;
   ir::Function fn_;
   ir::Builder *build_ = nullptr; // the current place
   Values values_;

@@ -1,6 +1,6 @@
 // Implements problem sizes for tuning. See problem_sizes.h.
 //
-// Tested by tests/compile/problem_sizes_test.cpp.
+// Tested by tests/unit/tune/problem_sizes_test.cpp.
 
 #include "tune/problem_sizes.h"
 

@@ -1,11 +1,11 @@
 // Reads and writes tuning data, and attaches it to a library. See tuning_data.h.
 //
-// Tested by tests/compile/tuning_data_test.cpp.
+// Tested by tests/unit/tune/tuning_data_test.cpp.
 
 #include "tune/tuning_data.h"
 
-#include "diagnostics/source_file.h"
 #include "emit/cpp/registration.h"
+#include "support/read_file.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,8 +14,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 namespace tritonc {
@@ -33,7 +31,7 @@ std::string number(int64_t value) { return std::to_string(value); }
 std::string key_of(const TuningEntry &entry) {
   std::string key;
   for (const std::string &text :
-       {entry.kernel, entry.types, entry.gpu, number(entry.arch), number(entry.multiprocessors)})
+       {entry.kernel, entry.types, entry.gpu, number(entry.arch), number(entry.num_sms)})
     key += text + '\0';
   for (const auto &[name, value] : entry.problem)
     key += name + '=' + llvm::formatv("{0,20}", value).str() + ' ';
@@ -74,7 +72,7 @@ std::string read_entry(const Object &object, TuningEntry &entry) {
   entry.types = sorted_words(reader.text("types"));
   entry.gpu = gpu.text("name");
   entry.arch = int(gpu.integer("arch"));
-  entry.multiprocessors = int(gpu.integer("sms"));
+  entry.num_sms = int(gpu.integer("sms"));
   entry.parameters = reader.text("parameters");
   entry.is_cold = reader.text("cache") == "cold";
   for (const auto &[name, value] : reader.object("problem")) {
@@ -111,7 +109,7 @@ llvm::json::Object json_of(const TuningEntry &entry) {
   return Object{
       {"kernel", entry.kernel},
       {"types", entry.types},
-      {"gpu", Object{{"name", entry.gpu}, {"arch", entry.arch}, {"sms", entry.multiprocessors}}},
+      {"gpu", Object{{"name", entry.gpu}, {"arch", entry.arch}, {"sms", entry.num_sms}}},
       {"problem", std::move(problem)},
       {"parameters", entry.parameters},
       {"cache", entry.is_cold ? "cold" : "warm"},
@@ -147,14 +145,10 @@ std::string sorted_words(const std::string &text) {
 }
 
 Result<TuningData> read_tuning_data(const std::string &path) {
-  FileProblem problem = problem_with(path);
-  if (!problem.error.empty())
-    return Error{Message::cannot_read, {path, problem.error}};
-  if (!problem.kind.empty())
-    return Error{Message::not_a_regular_file, {path, problem.kind}};
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  llvm::Expected<Value> root = llvm::json::parse(text);
+  Result<std::string> text = read_file(path, max_data_bytes);
+  if (!text)
+    return text.error();
+  llvm::Expected<Value> root = llvm::json::parse(*text);
   if (!root)
     return Error{Message::tuning_syntax, {path, llvm::toString(root.takeError())}};
   const Object *object = root->getAsObject();
@@ -204,17 +198,17 @@ std::optional<int> parameter_named(const std::vector<Parameter> &parameters,
 }
 
 std::string types_of(const KernelEntry &kernel, const Variant &variant) {
-  return sorted_words(choice_text(kernel.axes, variant.values, /*tuned=*/false));
+  return sorted_words(variant.values.type_text(kernel.axes));
 }
 
-std::string name_of(const KernelEntry &kernel, const Variant &variant) {
-  return sorted_words(choice_text(kernel.axes, variant.values, /*tuned=*/true));
+std::string tuned_values_of(const KernelEntry &kernel, const Variant &variant) {
+  return sorted_words(variant.values.tuned_text(kernel.axes));
 }
 
 void attach(const TuningEntry &entry, KernelEntry &kernel, Leftovers &leftovers) {
   Measurement measurement = {.gpu = entry.gpu,
                              .arch = entry.arch,
-                             .multiprocessors = entry.multiprocessors,
+                             .num_sms = entry.num_sms,
                              .problem = {},
                              .times = {},
                              .file = entry.file};
@@ -227,7 +221,7 @@ void attach(const TuningEntry &entry, KernelEntry &kernel, Leftovers &leftovers)
     if (types_of(kernel, variant) != entry.types)
       continue;
     one = &variant;
-    std::string name = name_of(kernel, variant);
+    std::string name = tuned_values_of(kernel, variant);
     auto found = entry.times.find(name);
     if (found == entry.times.end())
       continue;
@@ -267,7 +261,7 @@ void find_unmeasured(const KernelEntry &kernel, Leftovers &leftovers) {
     }
   for (size_t i = 0; i < kernel.variants.size(); i++)
     if (!measured.count(i) && types.count(types_of(kernel, kernel.variants[i])))
-      leftovers.unmeasured.insert(name_of(kernel, kernel.variants[i]));
+      leftovers.unmeasured.insert(tuned_values_of(kernel, kernel.variants[i]));
 }
 
 // Whether two problems name the same parameters; all measurements of a kernel must agree in this.

@@ -47,7 +47,7 @@ struct TuningTime {
 struct TuningEntry {
   std::string kernel, types;
   std::string gpu;
-  int arch = 0, multiprocessors = 0;
+  int arch = 0, num_sms = 0;
   std::map<std::string, int64_t> problem;
   std::string parameters;
   bool is_cold = false;

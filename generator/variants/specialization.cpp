@@ -1,6 +1,6 @@
 // Parses specializations and applies them to kernels. See specialization.h.
 //
-// Tested by tests/compile/specialization_test.cpp.
+// Tested by tests/unit/variants/specialization_test.cpp.
 
 #include "variants/specialization.h"
 

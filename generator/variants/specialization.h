@@ -14,7 +14,7 @@
 // requirements, like the requirements in a source. If the arguments violate a requirement, the
 // runtime skips the specialized code and launches the general code.
 //
-// Tested by tests/compile/specialization_test.cpp.
+// Tested by tests/unit/variants/specialization_test.cpp.
 #pragma once
 
 #include "ir/ir.h"

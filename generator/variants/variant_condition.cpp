@@ -1,6 +1,6 @@
 // Parses, checks and evaluates conditions. See variant_condition.h.
 //
-// Tested by tests/compile/variant_condition_test.cpp.
+// Tested by tests/unit/variants/variant_condition_test.cpp.
 
 #include "variants/variant_condition.h"
 

@@ -1,17 +1,15 @@
 // Reads a variant file. See variant_file.h.
 //
-// Tested by tests/compile/variants_test.cpp.
+// Tested by tests/unit/variants/variants_test.cpp.
 
 #include "variants/variant_file.h"
 
-#include "diagnostics/source_file.h"
+#include "support/read_file.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 namespace tritonc {
@@ -55,14 +53,10 @@ std::vector<std::string> values_of(const llvm::json::Value &value,
 } // namespace
 
 Result<std::vector<VariantFileEntry>> read_variant_file(const std::string &path) {
-  FileProblem problem = problem_with(path);
-  if (!problem.error.empty())
-    return Error{Message::cannot_read, {path, problem.error}};
-  if (!problem.kind.empty())
-    return Error{Message::not_a_regular_file, {path, problem.kind}};
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  llvm::Expected<llvm::json::Value> root = llvm::json::parse(text);
+  Result<std::string> text = read_file(path, max_source_bytes);
+  if (!text)
+    return text.error();
+  llvm::Expected<llvm::json::Value> root = llvm::json::parse(*text);
   if (!root)
     return Error{Message::variant_file_syntax, {path, llvm::toString(root.takeError())}};
   const llvm::json::Array *list = root->getAsArray();

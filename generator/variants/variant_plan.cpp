@@ -10,11 +10,11 @@
 // the plan contains each choice that at least one kernel uses for at least one GPU.
 // `SourcePlan::wants` says which kernels and GPUs use a choice.
 //
-// Tested by tests/compile/variants_test.cpp.
+// Tested by tests/unit/variants/variants_test.cpp.
 
 #include "variants/variant_plan.h"
 
-#include "diagnostics/source_file.h"
+#include "support/read_file.h"
 #include "support/result.h"
 #include "variants/variant_condition.h"
 #include "variants/variant_file.h"
@@ -306,13 +306,12 @@ size_t count_choices(const std::vector<Axis> &axes) {
 std::vector<VariantChoice> choices_of(const std::vector<Axis> &axes,
                                       const std::vector<Define> &defines) {
   std::vector<VariantChoice> choices;
-  std::vector<int> values(axes.size(), 0);
+  VariantValues values(std::vector<int>(axes.size(), 0));
   for (size_t left = count_choices(axes); left; left--) {
-    VariantChoice choice = {values, defines, ""};
+    VariantChoice choice = {values, defines, values.text(axes)};
     for (size_t i = 0; i < axes.size(); i++) {
-      const AxisValue &value = axes[i].values[values[i]];
+      const AxisValue &value = choice.values.value(axes, i);
       choice.defines.insert(choice.defines.end(), value.defines.begin(), value.defines.end());
-      choice.text += (i ? " " : "") + axes[i].name + "=" + value.name;
     }
     choices.push_back(std::move(choice));
     for (size_t i = axes.size(); i-- && ++values[i] == int(axes[i].values.size());)
@@ -335,7 +334,7 @@ std::string reason_against(const Selection &selection, const Axes &axes,
   if (!selection.kernels.empty() && !llvm::is_contained(selection.kernels, kernel))
     return "--kernels";
   auto value_of = [&](size_t axis) -> const std::string & {
-    return axes.all[axis].values[size_t(choice.values[axis])].name;
+    return choice.values.value(axes.all, axis).name;
   };
   auto is_allowed = [&](size_t axis, const AxisRule *rule) {
     if (!rule)
@@ -500,20 +499,15 @@ Plan plan(const VariantRules &options) {
   };
 
   for (const std::string &path : options.sources) {
-    FileProblem problem = problem_with(path);
-    if (!problem.error.empty())
-      return fail({Message::cannot_read, {path, problem.error}});
-    if (!problem.kind.empty())
-      return fail({Message::not_a_regular_file, {path, problem.kind}});
-    if (problem.is_too_large)
-      return fail({Message::source_too_large, {path, std::to_string(max_source_bytes >> 20)}});
+    if (std::optional<Error> error = find_read_error(path, max_source_bytes))
+      return fail(*error);
     Watchdog::Task task(options.watchdog, "`" + path + "`");
     Declarations declarations = read_declarations({.path = path,
                                                    .defines = options.defines,
                                                    .include_dirs = options.include_dirs,
                                                    .grid = options.grid,
                                                    .messages = options.messages});
-    for (Diagnostic &found : declarations.findings)
+    for (Diagnostic &found : declarations.diagnostics)
       result.add(std::move(found));
     if (declarations.failed)
       result.code = ExitCode::source_error;

@@ -5,6 +5,7 @@
 #include "diagnostics/diagnostics.h"
 #include "diagnostics/exit_code.h"
 #include "language/front_end.h"
+#include "language/variant_values.h"
 #include "support/watchdog.h"
 #include "target/gpu.h"
 
@@ -32,7 +33,7 @@ struct VariantRules {
 
 /// One choice of a value from each axis of a source.
 struct VariantChoice {
-  std::vector<int> values;     // per axis, the index of its value
+  VariantValues values;        // one per axis
   std::vector<Define> defines; // macros of the options and of the values
   std::string text;            // "TYPE=half TM=64"; empty if the source has no axes
 };

@@ -1,6 +1,6 @@
 // Implements the vector clocks. See clocks.h.
 //
-// Tested by tests/emulated/clocks_test.cpp.
+// Tested by tests/unit/emulator/clocks_test.cpp.
 
 #include "clocks.h"
 

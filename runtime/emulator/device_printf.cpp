@@ -1,6 +1,6 @@
 // Parses print formats and builds the printed lines. See device_printf.h.
 //
-// Tested by tests/emulated/device_printf_test.cpp.
+// Tested by tests/unit/emulator/device_printf_test.cpp.
 
 #include "device_printf.h"
 

@@ -3,7 +3,7 @@
 // OS threads take clusters in order from one counter. Each OS thread has its own machine (stacks,
 // shared memory, clocks), which is kept for later launches.
 //
-// Tested by tests/emulated/launch_test.cpp.
+// Tested by tests/unit/emulator/launch_test.cpp.
 
 #include "emulator.h"
 
@@ -65,27 +65,31 @@ std::string check(const abi::host_code &code, const Launch &launch) {
   auto number = [](uint64_t n) { return std::to_string(n); };
   if (std::memcmp(code.magic, abi::host_code_magic, sizeof code.magic) != 0 ||
       code.version != abi::host_code_version)
-    return "this is no host code, or of a version that this emulator doesn't know";
+    return "not host code, or host code of an unsupported version";
   const Dim3 &grid = launch.grid, &cluster = launch.cluster;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 0xffff ||
       grid.z > 0xffff)
-    return text("there is no grid of (", number(grid.x), ", ", number(grid.y), ", ", number(grid.z),
-                ") blocks");
+    return text("cannot launch a grid of (", number(grid.x), ", ", number(grid.y), ", ",
+                number(grid.z), ") blocks");
   if (launch.threads == 0 || launch.threads % warp_size != 0 || launch.threads > max_threads)
-    return text("a block can't have ", number(launch.threads), " threads");
+    return text("cannot launch blocks of ", number(launch.threads),
+                " threads: expected a multiple of 32, at most 1024");
   if (launch.threads != code.threads)
-    return text("a block of ", number(launch.threads), " threads: the kernel is compiled for ",
-                number(code.threads));
+    return text("cannot launch blocks of ", number(launch.threads),
+                " threads: the kernel is compiled for blocks of ", number(code.threads));
   uint64_t blocks = uint64_t(cluster.x) * cluster.y * cluster.z;
   if (blocks == 0 || blocks > max_blocks || grid.x % cluster.x || grid.y % cluster.y ||
       grid.z % cluster.z)
-    return text("clusters of (", number(cluster.x), ", ", number(cluster.y), ", ",
-                number(cluster.z), ") blocks: at most 16, and they must divide the grid");
+    return text("cannot launch clusters of (", number(cluster.x), ", ", number(cluster.y), ", ",
+                number(cluster.z),
+                ") blocks: a cluster has at most 16 blocks and must divide the grid");
   if (blocks != std::max(code.cluster_size, 1u))
-    return text("a cluster of ", number(blocks), " blocks: the kernel is compiled for ",
+    return text("cannot launch clusters of ", number(blocks),
+                " blocks: the kernel is compiled for clusters of ",
                 number(std::max(code.cluster_size, 1u)));
   if (launch.shared_bytes > max_shared_bytes)
-    return text("a block can't have ", number(launch.shared_bytes), " bytes of shared memory");
+    return text("cannot launch blocks with ", number(launch.shared_bytes),
+                " bytes of shared memory");
   return "";
 }
 
@@ -111,7 +115,7 @@ void run_clusters(LaunchState &state) {
       machine->cluster.run(state, index);
     }
   } else {
-    std::fprintf(stderr, "emulator: too many mappings of memory (vm.max_map_count)\n");
+    std::fprintf(stderr, "emulator: too many memory mappings: raise vm.max_map_count\n");
     std::abort();
   }
   pool().give(std::move(machine));
@@ -137,8 +141,8 @@ Result launch(const abi::host_code &code, const Launch &launch, const Options &o
   for (uint32_t i = 0; i < code.operation_count; i++) {
     abi::host_operation operation = find_operation(code.operations[i]);
     if (!operation)
-      return refused(code,
-                     "the emulator has no operation `" + std::string(code.operations[i]) + "`");
+      return refused(code, "the emulator does not support the operation `" +
+                               std::string(code.operations[i]) + "`");
     state.operations.push_back(operation);
   }
   uint64_t per_cluster = uint64_t(launch.cluster.x) * launch.cluster.y * launch.cluster.z;

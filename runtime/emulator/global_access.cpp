@@ -1,6 +1,6 @@
 // Checks and marks a cluster's accesses to global memory. See global_access.h.
 //
-// Tested by tests/emulated/global_memory_test.cpp and races_test.cpp.
+// Tested by tests/unit/emulator/global_memory_test.cpp and races_test.cpp.
 
 #include "global_access.h"
 
@@ -56,7 +56,7 @@ void GlobalAccess::start(GlobalMemory &memory, const Clocks &clocks, uint32_t la
 void GlobalAccess::check_waited(const Access &access, const void *address, size_t bytes) {
   if (access.thread.ops.may_be_early)
     fatal(access.thread, access.site, Report::Kind::misuse,
-          "%s of %s at %s before dependency_wait: the launch before this one may not be done",
+          "%s of %s at %s before dependency_wait: the previous launch may still be running",
           access.what, bytes_text(bytes).c_str(), global_place(access.thread, address).c_str());
 }
 
@@ -89,7 +89,7 @@ void GlobalAccess::check_written(const Access &access, const void *address, size
     return;
   auto *at = static_cast<const std::byte *>(address) + first_without(states, GlobalMemory::written);
   report(access.thread, access.site, Report::Kind::uninitialized,
-         "%s of %s at %s, where nobody has written", access.what, bytes_text(bytes).c_str(),
+         "%s of %s at %s: the memory is uninitialized", access.what, bytes_text(bytes).c_str(),
          global_place(access.thread, at).c_str());
 }
 
@@ -251,9 +251,9 @@ void GlobalAccess::conflict(const Mark &mark, size_t offset, const Conflict &wit
     how.add("%s by %s", noun(with.kind), actor_name(cluster, with.with.actor).c_str());
   const std::byte *address = memory_->base_ + std::max(offset, mark.begin);
   report_race(access.thread, access.site, other, how.c_str(),
-              other_cluster ? "race: %s at %s by %s: nothing orders it after an earlier %s by "
-                              "another program of the launch"
-                            : "race: %s at %s by %s: nothing orders it after an earlier %s",
+              other_cluster ? "race: %s at %s by %s is not ordered after an earlier %s by another "
+                              "program of the launch"
+                            : "race: %s at %s by %s is not ordered after an earlier %s",
               access.what, global_place(access.thread, address).c_str(),
               actor_name(cluster, access.view.actor).c_str(), noun(with.kind));
 }

@@ -1,6 +1,6 @@
 // Allocates global memory and keeps the states of its bytes. See global_memory.h.
 //
-// Tested by tests/emulated/global_memory_test.cpp.
+// Tested by tests/unit/emulator/global_memory_test.cpp.
 
 #include "global_memory.h"
 
@@ -49,8 +49,8 @@ GlobalMemory::GlobalMemory() {
   void *memory = mmap(nullptr, reserved * factor, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    std::fprintf(stderr, "emulator: can't reserve addresses for global memory; is there a limit "
-                         "(ulimit -v)?\n");
+    std::fprintf(stderr, "emulator: cannot reserve addresses for global memory: raise the limit of "
+                         "virtual memory (ulimit -v)\n");
     std::abort();
   }
   madvise(memory, reserved * factor, MADV_DONTDUMP);
@@ -115,10 +115,10 @@ void *GlobalMemory::allocate(size_t bytes) {
 
 const GlobalMemory::Allocation *GlobalMemory::live_around(const void *address) const {
   auto *where = static_cast<std::byte *>(const_cast<void *>(address));
-  auto behind = allocations_.upper_bound(where);
-  if (behind == allocations_.begin())
+  auto after = allocations_.upper_bound(where);
+  if (after == allocations_.begin())
     return nullptr;
-  const Allocation &allocation = std::prev(behind)->second;
+  const Allocation &allocation = std::prev(after)->second;
   bool is_inside = size_t(where - allocation.begin) < allocation.bytes;
   return is_inside && !allocation.freed ? &allocation : nullptr;
 }
@@ -167,15 +167,15 @@ bool GlobalMemory::release(void *pointer) {
 std::optional<GlobalMemory::Allocation> GlobalMemory::find(const void *address, size_t near) const {
   std::lock_guard lock(mutex_);
   auto *where = static_cast<std::byte *>(const_cast<void *>(address));
-  auto behind = allocations_.upper_bound(where);
+  auto after = allocations_.upper_bound(where);
   std::optional<Allocation> nearest;
   size_t distance = near;
-  if (behind != allocations_.end() && size_t(behind->first - where) <= distance) {
-    nearest = behind->second;
-    distance = size_t(behind->first - where);
+  if (after != allocations_.end() && size_t(after->first - where) <= distance) {
+    nearest = after->second;
+    distance = size_t(after->first - where);
   }
-  if (behind != allocations_.begin()) {
-    const Allocation &before = std::prev(behind)->second;
+  if (after != allocations_.begin()) {
+    const Allocation &before = std::prev(after)->second;
     size_t offset = size_t(where - before.begin);
     if (offset < before.bytes || offset - before.bytes < distance)
       nearest = before;

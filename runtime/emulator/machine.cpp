@@ -71,13 +71,13 @@ void check_same(Thread &thread, const Rendezvous &others, abi::host_operation op
   Name theirs(cluster, others.operation), own(cluster, operation);
   if (others.operation != operation || others.site != &site)
     fatal_beside(thread, site, *others.site, Report::Kind::divergence,
-                 "thread %u is at %.*s while other threads of its %s are at %.*s: all of them have "
-                 "to execute it together",
+                 "thread %u is at %.*s while other threads of its %s are at %.*s: all of these "
+                 "threads must execute the same operation together",
                  thread.id, own.length(), own.data(), whole, theirs.length(), theirs.data());
   if (others.count != count)
     fatal_beside(thread, site, *others.site, Report::Kind::divergence,
-                 "threads of a %s do %.*s %u times and %u times", whole, own.length(), own.data(),
-                 others.count, count);
+                 "threads of a %s execute %.*s different numbers of times: %u and %u", whole,
+                 own.length(), own.data(), others.count, count);
 }
 
 void check_all_live(Thread &thread, const Warp &warp, abi::host_operation operation,
@@ -85,9 +85,8 @@ void check_all_live(Thread &thread, const Warp &warp, abi::host_operation operat
   if (warp.live == all_lanes)
     return;
   Name name(*thread.cluster, operation);
-  fatal(thread, site, Report::Kind::divergence,
-        "%.*s takes all threads of a %s, but of this one %s exited", name.length(), name.data(),
-        whole, lanes_text(~warp.live, warp.threads->id).c_str());
+  fatal(thread, site, Report::Kind::divergence, "%.*s needs all threads of a %s, but %s exited",
+        name.length(), name.data(), whole, lanes_text(~warp.live, warp.threads->id).c_str());
 }
 
 } // namespace
@@ -137,7 +136,8 @@ bool meet_warpgroup(Thread &thread, abi::host_operation operation, void *records
   if (group >= block.warpgroups.size()) {
     Name name(*thread.cluster, operation);
     fatal(thread, site, Report::Kind::misuse,
-          "%.*s takes a warpgroup of 128 threads, and the last %u threads of the block are none",
+          "%.*s needs a warpgroup of 128 threads, but the last %u threads of the block do not form "
+          "a warpgroup",
           name.length(), name.data(), unsigned(thread.cluster->threads_per_block() % 128));
   }
   Warpgroup &warpgroup = block.warpgroups[group];

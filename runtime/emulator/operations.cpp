@@ -1,6 +1,6 @@
 // Builds the table of operations from target_ops.def. See operations.h.
 //
-// Tested by tests/emulated/operations_test.cpp.
+// Tested by tests/unit/emulator/operations_test.cpp.
 
 #include "operations.h"
 

@@ -1,6 +1,6 @@
 // Updates race cells and finds the races. See race_cells.h.
 //
-// Tested by tests/emulated/race_cells_test.cpp.
+// Tested by tests/unit/emulator/race_cells_test.cpp.
 
 #include "race_cells.h"
 

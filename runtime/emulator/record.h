@@ -116,7 +116,7 @@ template <typename R, typename... Operands> struct Layout<R(Operands...)> {
   /// Elements per fragment of the record.
   static size_t elements([[maybe_unused]] const std::byte *record) {
     if constexpr (has_fragment) {
-      static_assert(sizeof(Operand<0>) == 4, "the first operand says how many");
+      static_assert(sizeof(Operand<0>) == 4, "the first operand is the number of elements");
       uint32_t n;
       std::memcpy(&n, record, 4);
       return n;

@@ -1,6 +1,6 @@
 // Writes the texts of reports and adds them to the launch. See reports.h.
 //
-// Tested by tests/emulated/reports_of_errors_test.cpp.
+// Tested by tests/unit/emulator/reports_of_errors_test.cpp.
 
 #include "reports.h"
 
@@ -109,7 +109,7 @@ void fatal_beside(Thread &thread, const Site &site, const Site &other, Report::K
                   const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  add_fatal(thread, site, other, kind, "the other one is here", format, arguments);
+  add_fatal(thread, site, other, kind, "the other operation is here", format, arguments);
   va_end(arguments);
   thread.cluster->scheduler.leave();
 }
@@ -238,9 +238,9 @@ Text global_place(const Thread &thread, const void *address) {
   if (number < 4096)
     text.add(", a null pointer");
   else if (cluster.shared.contains(number))
-    text.add(", which is shared memory");
+    text.add(", which is in shared memory");
   else
-    text.add(", which is no memory of the GPU");
+    text.add(", which is not GPU memory");
   return text;
 }
 
@@ -307,8 +307,8 @@ std::string what_for(const Cluster &cluster, const Thread &thread) {
   const Rendezvous &meeting = waiting.first
                                   ? thread.block->warpgroups[thread.id / warpgroup_size].rendezvous
                                   : thread.warp->rendezvous;
-  return std::string(operation_name(cluster, meeting.operation)) + " for the rest of their " +
-         (waiting.first ? "warpgroup" : "warp");
+  return std::string(operation_name(cluster, meeting.operation)) +
+         " for the other threads of the " + (waiting.first ? "warpgroup" : "warp");
 }
 
 std::vector<Group> groups_of(const Cluster &cluster) {
@@ -336,7 +336,7 @@ void add_deadlock(Cluster &cluster) {
   Thread &thread = first->block->threads[first->threads[0]];
   LaunchState &launch = *cluster.launch;
   std::string text =
-      full_text(launch, site, program_text(thread.block->id), "deadlock: no thread can go on");
+      full_text(launch, site, program_text(thread.block->id), "deadlock: no thread can continue");
   constexpr size_t max_groups = 8;
   for (size_t i = 0; i < groups.size() && i < max_groups; i++) {
     const Group &group = groups[i];

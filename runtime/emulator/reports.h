@@ -64,7 +64,7 @@ Text bytes_text(size_t bytes);
 Text shared_place(const Thread &thread, uint32_t address);
 
 /// Describes an address relative to the parameter with the nearest value: "byte 4096 of `x`, which
-/// has 4096", "16 bytes before `x`", "address 0x7f..., which is no global memory".
+/// has 4096 bytes", "16 bytes before `x`", "address 0x7f..., which is not GPU memory".
 Text global_place(const Thread &thread, const void *address);
 
 /// "thread 5", "TMA", "the tensor core of warp 2"; with the block's rank if the cluster has several

@@ -1,6 +1,6 @@
 // Picks the next thread and switches to it. See scheduler.h.
 //
-// Tested by tests/emulated/schedule_test.cpp.
+// Tested by tests/unit/emulator/schedule_test.cpp.
 
 #include "scheduler.h"
 
@@ -81,8 +81,8 @@ Thread *Scheduler::pick(const Thread *from) {
     // The same warp first: threads of a warp wait for each other most often.
     unsigned next;
     if (order_ == Order::forward) {
-      uint32_t behind = mask & (all_lanes << lane);
-      next = unsigned(std::countr_zero(behind ? behind : mask));
+      uint32_t after = mask & (all_lanes << lane);
+      next = unsigned(std::countr_zero(after ? after : mask));
     } else {
       uint32_t before = mask & (all_lanes >> (31 - lane));
       next = 31 - unsigned(std::countl_zero(before ? before : mask));

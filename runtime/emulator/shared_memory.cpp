@@ -1,6 +1,6 @@
 // Checks and marks accesses to the shared memory of a cluster. See shared_memory.h.
 //
-// Tested by tests/emulated/reports_of_errors_test.cpp and races_test.cpp.
+// Tested by tests/unit/emulator/reports_of_errors_test.cpp and races_test.cpp.
 
 #include "shared_memory.h"
 
@@ -36,7 +36,7 @@ void *map_low() {
     if (memory != MAP_FAILED)
       munmap(memory, all_windows); // an old kernel ignores MAP_FIXED_NOREPLACE
   }
-  std::fprintf(stderr, "emulator: no addresses below 4 GiB are left for shared memory\n");
+  std::fprintf(stderr, "emulator: cannot reserve addresses below 4 GiB for shared memory\n");
   std::abort();
 }
 
@@ -114,11 +114,10 @@ void SharedMemory::check_written(const Access &access, uint32_t address, uint32_
     return;
   uint32_t first = uint32_t(first_without(state(address), is_written));
   bool coming = state(address)[first] & is_coming;
-  report(access.thread, access.site, Report::Kind::uninitialized, "%s of %s at %s, where %s",
-         access.what, bytes_text(bytes).c_str(),
-         shared_place(access.thread, address + first).c_str(),
-         coming ? "an asynchronous copy has not written yet: nobody has waited for it"
-                : "nobody has written");
+  report(access.thread, access.site, Report::Kind::uninitialized, "%s of %s at %s%s", access.what,
+         bytes_text(bytes).c_str(), shared_place(access.thread, address + first).c_str(),
+         coming ? " before an asynchronous copy has landed there: wait for the copy first"
+                : ": the memory is uninitialized");
 }
 
 void SharedMemory::check_mbarrier(const Access &access, uint32_t address, uint32_t bytes) {
@@ -250,9 +249,8 @@ void SharedMemory::check_proxy(const Mark &mark, const PastAccess &writer, uint3
   Text how;
   how.add("write by %s", actor_name(cluster, writer.actor).c_str());
   report_race(access.thread, access.site, other, how.c_str(),
-              "%s: a %s of %s at %s through the async proxy, which need not see an earlier write: "
-              "its thread has to execute fence.proxy.async between the write and the "
-              "synchronization",
+              "%s: a %s of %s at %s through the async proxy may miss an earlier write: the writing "
+              "thread must execute fence.proxy.async between the write and the synchronization",
               access.what, noun(mark.kind), bytes_text(bytes).c_str(),
               shared_place(access.thread, address).c_str());
 }
@@ -267,7 +265,7 @@ void SharedMemory::conflict(const Mark &mark, uint32_t address, uint32_t bytes,
   Text how;
   how.add("%s by %s", noun(with.kind), actor_name(cluster, with.with.actor).c_str());
   report_race(access.thread, access.site, other, how.c_str(),
-              "race: %s of %s at %s by %s: nothing orders it after an earlier %s", access.what,
+              "race: %s of %s at %s by %s is not ordered after an earlier %s", access.what,
               bytes_text(bytes).c_str(), shared_place(access.thread, address).c_str(),
               actor_name(cluster, access.view.actor).c_str(), noun(with.kind));
 }

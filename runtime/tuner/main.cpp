@@ -32,21 +32,23 @@ void take_signals() {
 }
 
 int run(int count, char **arguments) {
-  CLI::App app("Runs the kernels that it was made of, for tritonc tune and tritonc bench.");
+  CLI::App app("Runs and measures the kernels that it contains, for tritonc tune and tritonc "
+               "bench.");
   app.require_subcommand(1);
   std::string plan = "-";
   Settings settings;
   bool is_unchecked = false;
-  app.add_subcommand("describe", "says which kernels and variants there are");
+  app.add_subcommand("describe", "lists the kernels and their variants");
   CLI::App *check = app.add_subcommand("check", "compares the results of all variants");
-  check->add_option("PLAN", plan, "what tritonc tune --plan-to wrote; - is standard input");
+  check->add_option("PLAN", plan, "a plan that tritonc tune --plan-to wrote; - is standard input");
   CLI::App *measure = app.add_subcommand("measure", "compares and times all variants");
-  measure->add_option("PLAN", plan, "what tritonc tune --plan-to wrote; - is standard input");
-  measure->add_option("--rounds", settings.effort.rounds, "how often each variant takes its turn")
+  measure->add_option("PLAN", plan,
+                      "a plan that tritonc tune --plan-to wrote; - is standard input");
+  measure->add_option("--rounds", settings.effort.rounds, "number of measurements of each variant")
       ->check(CLI::Range(1, 1000));
-  measure->add_flag("--cold", settings.effort.is_cold,
-                    "times single launches, after something else that has filled the caches");
-  measure->add_flag("--unchecked", is_unchecked, "does not compare results first");
+  measure->add_flag("--cold", settings.effort.is_cold, "times single launches with cold caches");
+  measure->add_flag("--unchecked", is_unchecked,
+                    "does not compare the results before the measurement");
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError &error) {

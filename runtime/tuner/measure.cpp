@@ -11,7 +11,7 @@
 // The host was fast enough if the GPU has not reached the first mark when everything is enqueued.
 // If it has, the turn is repeated with a longer delay.
 //
-// Tested by tests/tuner/measure_test.cpp.
+// Tested by tests/unit/tuner/measure_test.cpp.
 
 #include "measure.h"
 

@@ -1,6 +1,6 @@
 // Reads plans. See plan.h.
 //
-// Tested by tests/tuner/plan_test.cpp.
+// Tested by tests/unit/tuner/plan_test.cpp.
 
 #include "plan.h"
 
@@ -54,7 +54,7 @@ std::vector<Problem> read_plan(std::istream &text) {
       continue;
     std::vector<std::string> fields = fields_of(line);
     if (fields.size() != 5 || fields[0] != "problem")
-      fail(number, "it is not a problem of five fields, as tritonc tune writes them");
+      fail(number, "expected a problem of five fields, as written by tritonc tune");
     problems.push_back({fields[1], fields[2], fields[3], arguments_of(number, fields[4])});
   }
   return problems;

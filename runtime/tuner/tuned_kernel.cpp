@@ -18,7 +18,7 @@ std::string name_of(const kernel &of) {
 }
 
 /// The last choice that `prepare` reported to the hook on_choice.
-struct Told {
+struct Observed {
   const kernel *of = nullptr;
   const variant *which = nullptr;
   std::int64_t cost = -1;
@@ -26,13 +26,13 @@ struct Told {
 };
 
 void tell(const choice_event &what, void *data) {
-  Told &told = *static_cast<Told *>(data);
-  const kernel &of = *told.of;
+  Observed &observed = *static_cast<Observed *>(data);
+  const kernel &of = *observed.of;
   for (std::size_t i = 0; i < of.variant_count; i++)
     if (std::equal(what.variant.begin(), what.variant.end(), of.variants[i].values))
-      told.which = &of.variants[i];
-  told.cost = what.cost;
-  told.schedule = what.schedule;
+      observed.which = &of.variants[i];
+  observed.cost = what.cost;
+  observed.schedule = what.schedule;
 }
 
 /// Returns whether the error depends on the arguments or the device, so that another variant may
@@ -82,7 +82,7 @@ void TunedKernel::set_arguments(const Problem &problem) {
       fail(name_of(kernel_) + ": the problem has no value for `" + parameter.name + "`");
     const Element *element = find_element(parameter.element);
     if (!element)
-      fail(name_of(kernel_) + ": `" + parameter.name + "` has a type that cannot be set");
+      fail(name_of(kernel_) + ": `" + parameter.name + "` has an unsupported type");
     // A 64-bit integer may not fit into a double.
     if (rows[i].bytes == 8 && element->tolerance == 0)
       std::memcpy(&arguments_[rows[i].offset], &value->second, sizeof value->second);
@@ -97,11 +97,10 @@ void TunedKernel::set_pointer(const parameter &parameter, const abi::parameter &
   if (count == problem.arguments.end() && row.nullable)
     return;
   if (count == problem.arguments.end())
-    fail(name_of(kernel_) + ": the problem does not say how many elements `" + parameter.name +
-         "` points to");
+    fail(name_of(kernel_) + ": the problem has no number of elements for `" + parameter.name + "`");
   const Element *element = find_element(parameter.element);
   if (!element)
-    fail(name_of(kernel_) + ": `" + parameter.name + "` points to a type that cannot be filled");
+    fail(name_of(kernel_) + ": `" + parameter.name + "` points to an unsupported type");
   if (count->second < 0 || count->second > (std::int64_t(1) << 40))
     fail(name_of(kernel_) + ": `" + parameter.name + "` cannot have " +
          std::to_string(count->second) + " elements");
@@ -119,27 +118,27 @@ void TunedKernel::set_pointer(const parameter &parameter, const abi::parameter &
 }
 
 void TunedKernel::make_ready() {
-  Told told;
-  told.of = &kernel_;
+  Observed observed;
+  observed.of = &kernel_;
   hooks hooks;
   hooks.on_choice = tell;
-  hooks.data = &told;
+  hooks.data = &observed;
   set_hooks(&hooks);
   abi::prepared_launch ignored;
   if (abi::prepare(*kernel_.code, {}, arguments_.data(), nullptr, nullptr, ignored).ok())
-    chosen_ = told.which;
+    chosen_ = observed.which;
   status failed;
   for (std::size_t i = 0; i < kernel_.variant_count && failed.ok(); i++) {
     const variant &which = kernel_.variants[i];
     auto launch = std::make_unique<abi::prepared_launch>();
-    told.which = nullptr;
+    observed.which = nullptr;
     // A kernel without `params` has one variant, and no choice names it.
     const std::int32_t *choice = kernel_.code->axis_count ? which.values : nullptr;
     status made = abi::prepare(*kernel_.code, {}, arguments_.data(), choice, nullptr, *launch);
-    if (made.ok() && told.which)
-      ready_.push_back({&which, told.cost, told.schedule, std::move(launch)});
+    if (made.ok() && observed.which)
+      ready_.push_back({&which, observed.cost, observed.schedule, std::move(launch)});
     else if (made.ok())
-      refused_.push_back({&which, "there is nothing to compute"});
+      refused_.push_back({&which, "the grid is empty"});
     else if (is_refusal(made))
       refused_.push_back({&which, made.message().c_str()});
     else

@@ -1,6 +1,6 @@
 // The tuner's commands. See tuner.h.
 //
-// Tested by tests/tuner/loop_test.sh, on the emulator.
+// Tested by tests/end_to_end/tuning/loop_test.sh, on the emulator.
 
 #include "tuner.h"
 
@@ -21,7 +21,7 @@ const kernel &find_kernel(const Problem &problem) {
     for (const kernel &found : one->kernels())
       if (problem.kernel == found.name && problem.types == found.types)
         return found;
-  fail("there is no kernel " + problem.kernel + " " + problem.types);
+  fail("unknown kernel " + problem.kernel + " " + problem.types);
 }
 
 /// The queue of the default stream.
@@ -160,7 +160,7 @@ bool run(const std::vector<Problem> &problems, const Settings &settings, std::os
   device_info device;
   require(current_device(device));
   out << "gpu\t" << device.name << "\t" << device.major * 10 + device.minor << "\t"
-      << device.multiprocessors << "\n"
+      << device.num_sms << "\n"
       << std::flush;
   DeviceQueue queue(device.emulated);
   bool all_same = true;

@@ -1,15 +1,13 @@
-// How the interval between two marks comes to hold nothing but the launches between them.
+// Keeps host time out of the interval between two marks.
 //
-// A launch costs the host some microseconds, as much as a small kernel costs the GPU. So before the
-// first mark the queue gets enough to do for the host to be done with the whole round when the GPU
-// gets to that mark:
+// A launch costs the host some microseconds, as much as a small kernel costs the GPU. So the queue
+// first gets enough work that the host can enqueue the whole round before the GPU reaches mark 0:
 //
 //     [delay] B A B  mark 0  A A ... A  mark 1  B B ... B  mark 2
 //
-// The launches before the mark also leave the caches as these kernels leave them. Whether the host
-// was in time can be asked: once everything is enqueued, mark 0 must not have been reached. If it
-// was, the round is done again with a longer delay. Every other round begins with B, so that
-// neither gains by its place.
+// The launches before mark 0 also warm the caches. If the GPU has reached mark 0 when everything is
+// enqueued, the host was late, and the round is repeated with a longer delay. Every other round
+// begins with B, so that neither kernel has an advantage.
 //
 // Tested by alternate_test.cpp.
 
@@ -30,13 +28,13 @@ void repeat(const Launch &launch, int count) {
 }
 
 struct Estimate {
-  double first, second; // of one launch, in milliseconds
-  double host;          // of enqueuing one
+  double first, second; // time of one launch, in milliseconds
+  double host;          // host time of one launch
 };
 
 Estimate estimate(Queue &queue, const Launch &first, const Launch &second) {
   constexpr int count = 3;
-  first(); // loads what has to be loaded
+  first(); // loads the kernel
   second();
   queue.mark(0);
   queue.wait(0);

@@ -1,5 +1,5 @@
-// Two kernels timed in turn, so that both meet the same GPU: it becomes hotter and slower as it
-// works, and ratios are all that can be measured twice.
+// Times two kernels in alternation, so that both run at the same GPU temperature and clock. A GPU
+// slows down when it gets hot, so only ratios are reproducible.
 #pragma once
 
 #include <functional>
@@ -7,52 +7,51 @@
 
 namespace bench {
 
-/// Enqueues one launch. Throws if it cannot.
+/// Enqueues one launch. Throws if the launch fails.
 using Launch = std::function<void()>;
 
-/// What the GPU has still to do, and when it did the rest. A mark is a place in the queue; the GPU
-/// notes the time when it gets there.
+/// The work queue of the GPU. The GPU records the time when it reaches a mark in the queue.
 class Queue {
 public:
   static constexpr int mark_count = 3;
 
   virtual ~Queue() = default;
-  /// The host's clock, in milliseconds.
+  /// Host time in milliseconds.
   virtual double now() = 0;
-  /// Enqueues work that takes about so long.
+  /// Enqueues work that takes about `milliseconds`.
   virtual void delay(double milliseconds) = 0;
   virtual void mark(int number) = 0;
-  /// Whether the GPU has got to the mark already.
+  /// Whether the GPU has reached the mark.
   virtual bool reached(int number) = 0;
   virtual void wait(int number) = 0;
-  /// The GPU's time between two marks that it has reached, in milliseconds.
+  /// GPU time between two reached marks, in milliseconds.
   virtual double between(int first, int last) = 0;
 };
 
 struct Effort {
-  int rounds = 40;       // how often both take their turn
-  int slow_rounds = 10;  // the same for launches that take longer than `slow`
-  double slow = 20;      // milliseconds
-  int warm_up = 4;       // rounds before, which don't count
-  double interval = 0.2; // each turn is so many launches that it takes this long, in milliseconds
-  int max_launches = 50; // but not more than this
-  int max_late_rounds = 40; // then rounds in which the host was late count, too
+  int rounds = 40;          // number of rounds; both kernels run in each round
+  int slow_rounds = 10;     // number of rounds if a launch takes longer than `slow`
+  double slow = 20;         // milliseconds
+  int warm_up = 4;          // rounds before the measurement
+  double interval = 0.2;    // min duration of a turn, in milliseconds
+  int max_launches = 50;    // max launches per turn
+  int max_late_rounds = 40; // max repeated rounds; later late rounds count
 };
 
-/// Milliseconds of one launch, round by round.
+/// Time of one launch in each round, in milliseconds.
 struct Samples {
   std::vector<double> first, second;
-  int launches = 0;    // in each turn
-  int late_rounds = 0; // among those that count: the GPU may have waited for the host
+  int launches = 0;    // per turn
+  int late_rounds = 0; // counted rounds in which the GPU may have waited for the host
 };
 
 Samples alternate(Queue &queue, const Launch &first, const Launch &second, const Effort &effort);
 
-/// What is said of two kernels by their samples.
+/// The comparison of two kernels.
 struct Comparison {
-  double first = 0, second = 0; // medians, in milliseconds of one launch
-  double ratio = 0;             // second / first: how many times as fast the first one is
-  double low = 0, high = 0;     // quartiles of the ratio of each round
+  double first = 0, second = 0; // median time of one launch, in milliseconds
+  double ratio = 0;             // second / first: speed of the first kernel relative to the second
+  double low = 0, high = 0;     // quartiles of the ratios per round
 };
 
 Comparison compared(const Samples &samples);

@@ -1,4 +1,4 @@
-// Tests alternate.cpp, on a GPU whose times are known.
+// Tests tests/bench/alternate.cpp with a simulated GPU.
 
 #include "alternate.h"
 
@@ -11,14 +11,14 @@ using namespace bench;
 
 namespace {
 
-// A host and a GPU with a queue between them, in milliseconds.
+// Simulates host, GPU and queue. Times are in milliseconds.
 class SimulatedQueue : public Queue {
 public:
-  double per_launch = 0.005; // of the host
+  double per_launch = 0.005; // host time of one call
   bool can_delay = true;
   double host = 0, gpu = 0;
   int delays = 0;
-  std::string order; // of the launches after the last mark 0
+  std::string order; // launches and marks since the last mark 0
 
   Launch kernel(char name, double milliseconds) {
     return [=, this] {
@@ -53,7 +53,7 @@ private:
 
 } // namespace
 
-TEST_CASE("kernels shorter than their launch are timed without the host") {
+TEST_CASE("alternate: host time does not count for short kernels") {
   SimulatedQueue queue;
   Samples samples = alternate(queue, queue.kernel('a', 0.002), queue.kernel('b', 0.003), {});
   CHECK(samples.launches == 50);
@@ -65,30 +65,30 @@ TEST_CASE("kernels shorter than their launch are timed without the host") {
     CHECK(time == doctest::Approx(0.003));
 }
 
-TEST_CASE("a host that is always late is waited for, and then told of") {
+TEST_CASE("alternate: counts late rounds after max_late_rounds") {
   SimulatedQueue queue;
   queue.can_delay = false;
   Samples samples = alternate(queue, queue.kernel('a', 0.002), queue.kernel('b', 0.003), {});
   CHECK(samples.first.size() == 40);
   CHECK(samples.late_rounds > 0);
-  CHECK(compared(samples).first > 0.004); // the host's time, which is why it has to be told
+  CHECK(compared(samples).first > 0.004); // includes host time, so it must be reported
 }
 
-TEST_CASE("long kernels are launched once each, without a delay") {
+TEST_CASE("alternate: launches long kernels once, without a delay") {
   SimulatedQueue queue;
   Samples samples = alternate(queue, queue.kernel('a', 2), queue.kernel('b', 3), {});
   CHECK(samples.launches == 1);
-  CHECK(queue.delays == 1); // of the estimate
+  CHECK(queue.delays == 1); // delay of the estimate
   CHECK(samples.first.size() == 40);
   CHECK(compared(samples).ratio == doctest::Approx(1.5));
 }
 
-TEST_CASE("very long kernels get fewer rounds") {
+TEST_CASE("alternate: very long kernels get slow_rounds rounds") {
   SimulatedQueue queue;
   CHECK(alternate(queue, queue.kernel('a', 15), queue.kernel('b', 25), {}).first.size() == 10);
 }
 
-TEST_CASE("each begins every other round, and its times stay its own") {
+TEST_CASE("alternate: swaps the order in every other round") {
   SimulatedQueue queue;
   Effort effort;
   effort.rounds = 1;
@@ -102,7 +102,7 @@ TEST_CASE("each begins every other round, and its times stay its own") {
   CHECK(samples.second[1] == doctest::Approx(3));
 }
 
-TEST_CASE("a comparison has medians, their ratio and the quartiles of the rounds'") {
+TEST_CASE("compared: returns medians, their ratio and quartiles") {
   Comparison result = compared({{1, 1, 2}, {1, 1.5, 4}, 1, 0});
   CHECK(result.first == 1);
   CHECK(result.second == 1.5);

@@ -1,5 +1,5 @@
-// Speed of the matrix products beside cuBLAS, beside Triton, and of their forms beside each other;
-// what a launch costs. README.md says what is measured and how.
+// Compares the speed of our matmul kernels with cuBLAS, Triton and our baseline kernel, and
+// measures the launch overhead. README.md describes the method.
 
 #include "cublas.h"
 #include "driver.h"
@@ -153,7 +153,7 @@ public:
   }
 
 private:
-  // Nothing if there is none: no cuBLAS.
+  // Null without cuBLAS.
   Launch peer_of(const Row &row) {
     if (std::string(peer(row)) == "cuBLAS") {
       if (!cublas_.is_there())
@@ -161,9 +161,9 @@ private:
       Operands operands = matrices_.peers();
       return cublas_.product(row, operands.a, operands.b, operands.c);
     }
-    Row plain = row;
-    plain.form = Form::plain;
-    return matmul_of(plain, matrices_.peers())->launch;
+    Row baseline = row;
+    baseline.form = Form::plain;
+    return matmul_of(baseline, matrices_.peers())->launch;
   }
 
   void measure(Result &result) {
@@ -195,7 +195,7 @@ private:
       time_tiles(result, *ours, peer);
   }
 
-  // What we could reach. That the peer cannot do it either is no failure.
+  // Without our kernel, the speed of the peer is the goal. A failure of the peer is only a note.
   void measure_peer_alone(Result &result) {
     result.state = Result::State::not_compiled;
     try {
@@ -214,7 +214,7 @@ private:
     result.late_rounds = samples.late_rounds;
   }
 
-  // Briefly; and what does not fit a row's shape is left out.
+  // With few rounds. Omits variants that do not fit the shape of the row.
   void time_tiles(Result &result, const Product &ours, const Launch &peer) {
     Effort brief = options_.effort;
     brief.rounds = brief.slow_rounds = 7;
@@ -233,7 +233,7 @@ private:
   Matrices matrices_;
 };
 
-// --- All of them ---------------------------------------------------------------------------------
+// --- All rows ------------------------------------------------------------------------------------
 
 void read_triton(const Options &options, const std::vector<Row> &rows, Report &report) {
   if (options.triton.empty()) {
@@ -253,7 +253,7 @@ void read_triton(const Options &options, const std::vector<Row> &rows, Report &r
     report.triton_note = error;
 }
 
-// The one that Triton was compared with, if it is here: that links the two.
+// The cuBLAS that Triton was compared with, if installed. It links both comparisons.
 std::string cublas_of(const Options &options, const TritonResults &triton) {
   bool is_here = options.cublas.empty() && std::filesystem::exists(triton.cublas);
   return is_here ? triton.cublas : options.cublas;
@@ -288,7 +288,7 @@ void write_plot(const Options &options, const Report &report) {
 Report run(const Options &options, const std::vector<Row> &rows,
            const tritonc::device_info &device) {
   Report report;
-  read_triton(options, rows, report); // before anything of ours is on the GPU
+  read_triton(options, rows, report); // before our data use the GPU
   Bench bench(options, rows, cublas_of(options, report.triton));
   report.machine = {device.name, "CUDA " + bench.driver().version(), bench.cublas().what(),
                     today()};

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""How long tritonc takes beside ptxas alone on the same PTX, variant by variant.
+"""Compares the time of tritonc with the time of ptxas for the same PTX, for each variant.
 
     tests/bench/compile_time.py build/release/bin/tritonc /usr/local/cuda/bin/ptxas [rounds]
 
-Both are run again and again, in turn: tritonc with all that it starts, nothing kept from before and
-one job at a time; a shell that runs ptxas on each PTX file that tritonc hands to it, those of
-schedules that are left out in the end included. What is compared are medians over the rounds
-(default 7) of the time that passes, and of processor time, user and system. Prints the table of
-README.md.
+Runs both in alternation:
+
+    tritonc  including its child processes, without a cache, one job
+    ptxas    a shell runs it on each PTX file that tritonc passes to ptxas, including schedules that
+             tritonc drops later
+
+Compares medians over the rounds (default 7) of wall time and of CPU time (user + system). Prints the
+table of README.md.
 """
 
 import os
@@ -25,7 +28,7 @@ variants = [(tm, tn, tk) for tm in (32, 64, 128) for tn in (32, 64, 128) for tk 
 
 
 def times(command):
-    """Seconds: passed, and of processors."""
+    """Wall time and CPU time in seconds."""
 
     def used():
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -45,7 +48,7 @@ def measure(variant, folder):
     compile_it = [tritonc, "compile", kernel, "--arch", "90a", "--variants", axes, "-j1", "--cache-dir", "off",
                   "--object", folder + "/x.o", "--header", folder + "/x.hpp", "--ptxas"]
 
-    # A ptxas that keeps what it gets.
+    # A ptxas that keeps its input files.
     keeping = folder + "/ptxas"
     with open(keeping, "w") as script:
         script.write(f'#!/bin/sh\nfor file; do case $file in *.ptx) cp "$file" {folder}/$$.ptx;; esac; done\n'

@@ -1,8 +1,8 @@
-// cuBLAS by dlopen. The numbers below are those of cublas_api.h, cublasLt.h and library_types.h,
-// which are part of the library's binary interface.
+// Loads cuBLAS with dlopen. The constants below are from cublas_api.h, cublasLt.h and
+// library_types.h, and part of the library's binary interface.
 //
-// cuBLAS counts column by column, so it sees our matrices transposed and computes C^T = B^T A^T:
-// what it calls A is our B, and the other way round.
+// cuBLAS is column-major, so it sees our matrices transposed and computes C^T = B^T A^T: its A is
+// our B, and its B is our A.
 
 #include "cublas.h"
 
@@ -30,8 +30,8 @@ constexpr int compute_32f = 68, compute_64f = 70, compute_32i = 72, compute_32f_
 // cublasGemmAlgo_t
 constexpr int default_algorithm = -1;
 
-// What cuBLAS recommends for Hopper, and what PyTorch gives it: both have to choose the same
-// algorithms.
+// The size that cuBLAS recommends for Hopper, and that PyTorch uses. With the same workspace, both
+// choose the same algorithms.
 constexpr std::size_t workspace_bytes = std::size_t(32) << 20;
 
 struct Kinds {
@@ -58,15 +58,15 @@ Kinds kinds_of(Type type) {
   return {};
 }
 
-// A factor in the type that the computation has.
-struct Factor {
+// alpha or beta in the compute type.
+struct Scalar {
   union {
     float f;
     double d;
     std::int32_t i;
   };
 
-  Factor(int compute, int value) {
+  Scalar(int compute, int value) {
     if (compute == compute_64f)
       d = value;
     else if (compute == compute_32i)
@@ -76,7 +76,7 @@ struct Factor {
   }
 };
 
-std::vector<std::string> places(const std::string &path) {
+std::vector<std::string> paths(const std::string &path) {
   if (!path.empty())
     return {path};
   std::vector<std::string> result = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
@@ -100,7 +100,7 @@ void check(int status, const char *what) {
 } // namespace
 
 Cublas::Cublas(const std::string &path) {
-  for (const std::string &place : places(path)) {
+  for (const std::string &place : paths(path)) {
     library_ = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     what_ = library_ ? place : "none found; name it with --cublas";
     if (library_)
@@ -129,7 +129,7 @@ std::function<void()> Cublas::product(const Row &row, const void *a, const void 
     return light_product(row, a, b, c);
   Kinds kinds = kinds_of(row.type);
   return [=, this] {
-    Factor one(kinds.compute, 1), zero(kinds.compute, 0);
+    Scalar one(kinds.compute, 1), zero(kinds.compute, 0);
     check(gemm_(handle_, row.b_transposed ? transpose : no_transpose,
                 row.a_transposed ? transpose : no_transpose, row.n, row.m, row.k, &one, b,
                 kinds.operand, row.ldb(), a, kinds.operand, row.lda(), &zero, c, kinds.result,
@@ -140,7 +140,7 @@ std::function<void()> Cublas::product(const Row &row, const void *a, const void 
 
 // --- cublasLt ------------------------------------------------------------------------------------
 //
-// The only interface that has products of 8-bit floats. It comes with cuBLAS, which depends on it.
+// The only interface with fp8 matmuls. It is installed with cuBLAS, which depends on it.
 
 namespace {
 
@@ -192,14 +192,14 @@ private:
   }
 };
 
-// A product that cublasLt has planned. What it is made of lives as long as the program.
-struct LightProduct {
+// A matmul with a plan of cublasLt. Its handles are never destroyed.
+struct LightMatmul {
   Light light;
   void *handle = nullptr, *description = nullptr, *preference = nullptr;
   void *first = nullptr, *second = nullptr, *result = nullptr; // layouts
   HeuristicResult choice = {};
 
-  explicit LightProduct(void *library) : light(library) {}
+  explicit LightMatmul(void *library) : light(library) {}
 
   void describe(const Row &row) {
     Kinds kinds = kinds_of(row.type);
@@ -212,7 +212,7 @@ struct LightProduct {
     set(operation_of_a, of_first);
     set(operation_of_b, of_second);
     set(fast_accumulation, fast);
-    // As they are stored, column by column.
+    // The layouts as stored, in column-major order.
     auto n = std::uint64_t(row.n), m = std::uint64_t(row.m), k = std::uint64_t(row.k);
     lay_out(first, kinds.operand, row.b_transposed ? k : n, row.b_transposed ? n : k, row.ldb());
     lay_out(second, kinds.operand, row.a_transposed ? m : k, row.a_transposed ? k : m, row.lda());
@@ -237,8 +237,8 @@ private:
     check(light.cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value),
           "cublasLtMatmulDescSetAttribute");
   }
-  void lay_out(void *&layout, int kind, std::uint64_t rows, std::uint64_t columns, int distance) {
-    check(light.cublasLtMatrixLayoutCreate(&layout, kind, rows, columns, distance),
+  void lay_out(void *&layout, int kind, std::uint64_t rows, std::uint64_t columns, int ld) {
+    check(light.cublasLtMatrixLayoutCreate(&layout, kind, rows, columns, ld),
           "cublasLtMatrixLayoutCreate");
   }
 };
@@ -246,7 +246,7 @@ private:
 } // namespace
 
 std::function<void()> Cublas::light_product(const Row &row, const void *a, const void *b, void *c) {
-  auto product = std::make_shared<LightProduct>(library_);
+  auto product = std::make_shared<LightMatmul>(library_);
   product->describe(row);
   product->plan();
   return [=, this] {

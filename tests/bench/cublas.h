@@ -1,4 +1,4 @@
-// cuBLAS, found when the program runs: what the benchmark compares with.
+// cuBLAS, the peer of the benchmark, loaded at run time.
 #pragma once
 
 #include "rows.h"
@@ -10,17 +10,23 @@ namespace bench {
 
 class Cublas {
 public:
-  /// Opens the library: `path` if it is not empty, else where the system and Python packages keep
-  /// it. Needs a current context.
+  /// Opens the library `path`; if empty, searches the folders of the system and of Python packages.
+  /// Needs a current context.
   explicit Cublas(const std::string &path);
 
   bool is_there() const { return handle_ != nullptr; }
-  /// Why not, or which file it is, and its version.
+  /// File and version, or why no library is open.
   const std::string &what() const { return what_; }
 
-  /// What enqueues the row's product on the default stream: sums in float, of double in double, of
-  /// int8 in 32 bits. The matrices are as the row has them, without gaps; C is of half for e4m3,
-  /// of int for int8. Throws std::runtime_error, now or then, if cuBLAS refuses.
+  /// Returns a function that enqueues the row's GEMM on the default stream.
+  ///
+  ///     type     accumulator  C
+  ///     double   double       double
+  ///     int8     int32        int32
+  ///     e4m3     float        half
+  ///     others   float        the type
+  ///
+  /// The matrices have no gaps. Both functions throw std::runtime_error if cuBLAS fails.
   std::function<void()> product(const Row &row, const void *a, const void *b, void *c);
 
 private:

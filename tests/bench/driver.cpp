@@ -1,4 +1,4 @@
-// Types and numbers are those of the driver's binary interface, as cuda.h has them.
+// Types and constants are from cuda.h, the driver's binary interface.
 
 #include "driver.h"
 
@@ -15,8 +15,7 @@ namespace bench {
 
 namespace {
 
-constexpr std::size_t workspace_bytes = std::size_t(256)
-                                        << 20; // several times the second-level cache
+constexpr std::size_t workspace_bytes = std::size_t(256) << 20; // several times the L2 cache
 
 void *open_library() {
   if (const char *named = std::getenv("TRITONC_DRIVER"); named && *named)
@@ -82,7 +81,7 @@ DeviceQueue::DeviceQueue(const Driver &driver) : driver_(driver) {
     throw std::runtime_error(allocated.message().c_str());
   for (Driver::Handle &event : events_)
     driver.check(driver.cuEventCreate(&event, 0), "cuEventCreate");
-  for (int i = 0; i < 3; i++) { // the last time counts
+  for (int i = 0; i < 3; i++) { // the last measurement counts
     mark(0);
     fill_workspace(workspace_bytes);
     mark(1);

@@ -1,5 +1,5 @@
-// The CUDA driver, as far as a benchmark needs it beyond what the library offers: marks in the
-// queue, and launches without the library.
+// The driver functions that the benchmark needs in addition to our runtime: events as marks in the
+// queue, and launches without our runtime.
 #pragma once
 
 #include "alternate.h"
@@ -9,9 +9,8 @@
 
 namespace bench {
 
-/// The driver's functions, found when the program runs: in the library named by TRITONC_DRIVER if
-/// there is one, as the runtime does. Throws std::runtime_error where one is missing that every
-/// driver has.
+/// The driver functions, loaded at run time. Like our runtime, opens the library in TRITONC_DRIVER
+/// if set. Throws std::runtime_error if a required function is missing.
 class Driver {
 public:
   using Handle = void *;
@@ -40,7 +39,7 @@ public:
 
   /// "13.0".
   std::string version() const;
-  /// Throws std::runtime_error with the driver's name of the error, unless `result` is success.
+  /// Throws std::runtime_error with the name of the error, unless `result` is success.
   void check(int result, const char *what) const;
 
   int (*cuDriverGetVersion)(int *);
@@ -65,7 +64,7 @@ public:
   int (*cuGraphKernelNodeGetAttribute)(Handle, int, void *);
 };
 
-/// The default stream.
+/// The queue of the default stream.
 class DeviceQueue : public Queue {
 public:
   /// Needs a current context.
@@ -84,7 +83,7 @@ private:
   void fill_workspace(std::size_t bytes);
 
   const Driver &driver_;
-  void *workspace_ = nullptr; // filling it is what delays
+  void *workspace_ = nullptr; // `delay` fills it
   double milliseconds_per_byte_ = 0;
   Driver::Handle events_[mark_count] = {};
 };

@@ -1,4 +1,4 @@
-# Runs the benchmark on the emulator, each kind of row once, and looks at what it wrote.
+# Runs the benchmark on the emulator with each kind of row, and checks its output.
 #
 #   cmake -D PROGRAM=<file> -D CUBLAS=<file> -D OUT=<folder> -P emulated_test.cmake
 

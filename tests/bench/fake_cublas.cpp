@@ -1,5 +1,5 @@
-// A cuBLAS for bench_emulated: what the benchmark calls of it, computed on the host, which the
-// emulator lets read and write device memory.
+// A fake cuBLAS for bench_emulated. It has only the functions that the benchmark calls. It computes
+// on the host, which can access the device memory of the emulator.
 
 #include <tritonc/numbers.hpp>
 
@@ -8,14 +8,14 @@
 
 namespace {
 
-// Element (row, column) of a matrix that is stored column by column, or of its transposition.
+// A column-major matrix, or its transpose.
 template <typename T> struct Matrix {
   const T *elements;
-  std::ptrdiff_t distance;
+  std::ptrdiff_t ld;
   bool transposed;
 
   T at(int row, int column) const {
-    return transposed ? elements[row * distance + column] : elements[column * distance + row];
+    return transposed ? elements[row * ld + column] : elements[column * ld + row];
   }
 };
 

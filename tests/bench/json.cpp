@@ -7,8 +7,8 @@
 
 namespace bench {
 
-// A new line for each member of the outer objects and arrays; what lies in an array keeps to one
-// line.
+// Starts a new line for each member of the outer objects and arrays. An element of an array stays
+// on one line.
 void Json::separate() {
   if (levels_.empty())
     return;
@@ -66,7 +66,7 @@ void Json::end() {
 void Json::write_number(double number) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.6g", number);
-  text_ += std::isfinite(number) ? digits : "null"; // JSON has no other numbers
+  text_ += std::isfinite(number) ? digits : "null"; // JSON has no NaN and no infinity
 }
 
 void Json::value(double number) {

@@ -1,4 +1,4 @@
-// JSON, written.
+// Writes JSON.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace bench {
 
-/// One value after the other, in order; commas, indentation and quotes come by themselves:
+/// Writes values in order. Adds commas, indentation and quotes:
 ///
 ///   json.begin_object();
 ///   json.field("size", 512);
@@ -15,7 +15,7 @@ namespace bench {
 ///   json.end();
 ///   json.end();
 ///
-/// Members stand on lines of their own; what lies within an array keeps to one line.
+/// Each member is on a separate line. An element of an array is on one line.
 class Json {
 public:
   void begin_object(const std::string &key = "") { begin('{', key); }

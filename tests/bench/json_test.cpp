@@ -1,4 +1,4 @@
-// Tests json.cpp.
+// Tests tests/bench/json.cpp.
 
 #include "json.h"
 
@@ -8,7 +8,7 @@
 
 using bench::Json;
 
-TEST_CASE("members stand on lines of their own, what lies in an array on one") {
+TEST_CASE("Json: one line per member and per array element") {
   Json json;
   json.begin_object();
   json.field("name", "a");
@@ -34,14 +34,14 @@ TEST_CASE("members stand on lines of their own, what lies in an array on one") {
 )");
 }
 
-TEST_CASE("nothing between the brackets") {
+TEST_CASE("Json: writes an empty array without a line break") {
   Json json;
   json.begin_array();
   json.end();
   CHECK(json.text() == "[]\n");
 }
 
-TEST_CASE("quotes, backslashes and control characters are escaped") {
+TEST_CASE("Json: escapes quotes, backslashes and control characters") {
   Json json;
   json.begin_array();
   json.value("a \"b\" \\ \n");
@@ -49,7 +49,7 @@ TEST_CASE("quotes, backslashes and control characters are escaped") {
   CHECK(json.text() == "[\n  \"a \\\"b\\\" \\\\ \\u000a\"\n]\n");
 }
 
-TEST_CASE("what is not a number is null") {
+TEST_CASE("Json: writes NaN as null") {
   Json json;
   json.begin_array();
   json.value(std::nan(""));

@@ -1,9 +1,8 @@
-// The bare launch has to be the same launch: the same function, grid and arguments, whatever the
-// library makes of those it is given. So one launch of the library is captured into a graph, and
-// the graph's node says what it was.
+// The bare launch must have the same function, grid and arguments as the launch of our runtime. So
+// a graph captures one launch of the runtime, and the bare launch uses the parameters of its node.
 //
-// The queue holds about a thousand launches; before it is full, it is drained, outside the time
-// that counts.
+// The queue holds about a thousand launches. The code drains it before it is full, outside of the
+// measured time.
 
 #include "launch_cost.h"
 
@@ -24,7 +23,7 @@ constexpr int batches = 300, warm_up = 10, launches_per_batch = 100;
 
 using Smallest = bench_main::matmul<tritonc::half, bench_main::A::N, bench_main::B::N>;
 
-// One step of the loop.
+// One K iteration.
 Smallest::args smallest(const void *a, const void *b, void *c) {
   auto half = [](const void *matrix) { return static_cast<const tritonc::half *>(matrix); };
   constexpr int n = smallest_size;
@@ -54,7 +53,7 @@ private:
   Driver::Handle handle_ = nullptr;
 };
 
-// A launch of the library's, repeated without it.
+// Repeats a launch of our runtime without the runtime.
 class BareLaunch {
 public:
   BareLaunch(const Driver &driver, const Stream &stream, const Smallest::args &arguments)
@@ -76,9 +75,9 @@ public:
   ~BareLaunch() { driver_.cuGraphDestroy(graph_); }
   BareLaunch(const BareLaunch &) = delete;
 
-  /// By the handle that is the context's.
+  /// Launches the CUfunction, which belongs to one context.
   void launch() const { launch_by(node_.function ? node_.function : node_.kernel); }
-  /// By the one that is good in each context.
+  /// Launches the CUkernel, which is valid in all contexts.
   void launch_kernel() const { launch_by(node_.kernel ? node_.kernel : node_.function); }
 
 private:
@@ -92,8 +91,8 @@ private:
   };
   static_assert(sizeof(Attribute) == 72);
 
-  // Whether blocks of the library's launches wait themselves for the launch before them, as
-  // they do on GPUs that can; a graph does not tell, but it makes a launch cheaper for the host.
+  // Whether the runtime uses programmatic dependent launch, as on GPUs that support it. A graph
+  // node does not have this attribute, and it reduces the host time of a launch.
   static bool starts_early() {
     tritonc::device_info device;
     require(tritonc::current_device(device));
@@ -143,7 +142,7 @@ private:
   Attribute attributes_[2];
 };
 
-// `launch` is told how many were before.
+// Host time of one launch. The argument of `launch` is its index.
 template <typename Launch> double nanoseconds(Queue &queue, const Launch &launch) {
   double before = queue.now();
   for (int i = 0; i < launches_per_batch; i++)
@@ -165,7 +164,7 @@ LaunchCost launch_cost(const Driver &driver, const Operands &operands) {
   Stream stream(driver);
   tritonc::stream where = stream.of_library();
   for (const Smallest::args &each : arguments)
-    require(Smallest::launch(where, each)); // the first one loads it
+    require(Smallest::launch(where, each)); // the first launch loads the kernel
   stream.drain();
   Smallest::prepared ready;
   require(Smallest::prepare(where, arguments[0], ready));

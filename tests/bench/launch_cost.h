@@ -1,4 +1,4 @@
-// What a launch costs the host beyond the driver's part of it.
+// Measures the host time of a launch, compared with a bare driver launch.
 #pragma once
 
 #include "driver.h"
@@ -7,10 +7,15 @@
 
 namespace bench {
 
-/// Times the smallest product there is, of half NN in the plain form, launched through the
-/// generated function, with one set of arguments and with three in turn; the first made ready by
-/// `prepare`; and the first by nothing but cuLaunchKernelEx. The operands are of half,
-/// `smallest_size` squared at least. Throws std::runtime_error if a call fails.
+/// Times launches of the smallest matmul, half NN with the baseline kernel:
+///
+///     - the generated function, with one set of arguments
+///     - the generated function, with three sets of arguments in turn
+///     - a launch made ready by `prepare`
+///     - cuLaunchKernelEx only
+///
+/// The operands are half matrices of at least smallest_size x smallest_size. Throws
+/// std::runtime_error if a call fails.
 LaunchCost launch_cost(const Driver &driver, const Operands &operands);
 
 } // namespace bench

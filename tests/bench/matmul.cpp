@@ -1,4 +1,4 @@
-// One line for each form, type and layout that is compiled (CMakeLists.txt).
+// Maps kernel form, type and layout to the compiled kernels of CMakeLists.txt.
 
 #include "matmul.h"
 
@@ -52,7 +52,7 @@ template <typename Kernel> Product make(const Row &row, const Operands &operands
   return result;
 }
 
-template <typename T> std::optional<Product> plain(const Row &row, const Operands &operands) {
+template <typename T> std::optional<Product> baseline(const Row &row, const Operands &operands) {
   using namespace bench_main;
   if (row.a_transposed)
     return row.b_transposed ? make<matmul<T, A::T, B::T>>(row, operands)
@@ -97,12 +97,12 @@ std::optional<Product> small(const Row &row, const Operands &operands) {
   return make<matmul_float8<tritonc::float8_e4m3, A::N, B::T>>(row, operands);
 }
 
-std::optional<Product> plain(const Row &row, const Operands &operands) {
+std::optional<Product> baseline(const Row &row, const Operands &operands) {
   switch (row.type) {
   case Type::float16:
-    return plain<half>(row, operands);
+    return baseline<half>(row, operands);
   case Type::bfloat16:
-    return plain<bfloat16>(row, operands);
+    return baseline<bfloat16>(row, operands);
   case Type::tf32:
     return tf32(row, operands);
   case Type::float32:
@@ -121,7 +121,7 @@ std::optional<Product> plain(const Row &row, const Operands &operands) {
 
 std::optional<Product> matmul_of(const Row &row, const Operands &operands) {
   if (row.form == Form::plain)
-    return plain(row, operands);
+    return baseline(row, operands);
   if (row.type != Type::float16 || layout(row) != "NN")
     return std::nullopt;
   switch (row.form) {

@@ -1,4 +1,4 @@
-// Our kernels, by the rows of the table.
+// Selects our kernel for a row of the table.
 #pragma once
 
 #include "alternate.h"
@@ -19,15 +19,14 @@ struct Operands {
 };
 
 struct Product {
-  Launch launch;                                     // the variant that the library chooses
+  Launch launch;                                     // the variant that the runtime chooses
   std::vector<std::pair<std::string, Launch>> tiles; // each variant: "128x128x64 multistage"
 };
 
-/// Nothing if no kernel is compiled for it. The launches throw std::runtime_error if the library
-/// refuses.
+/// nullopt if no kernel is compiled for the row. A launch throws std::runtime_error if it fails.
 std::optional<Product> matmul_of(const Row &row, const Operands &operands);
 
-/// Of the smallest product there is, along each axis.
+/// M, N and K of the smallest matmul.
 constexpr int smallest_size = 64;
 
 } // namespace bench

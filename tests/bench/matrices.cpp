@@ -7,8 +7,8 @@ namespace bench {
 
 namespace {
 
-// A prime number of numbers, which the matrices repeat: no two rows of a matrix are alike, since no
-// row's length divides it.
+// The matrices repeat this number of values. It is prime, so no row length divides it, and the rows
+// of a matrix differ.
 constexpr std::size_t max_numbers = 16777213;
 
 void require(tritonc::status status) {
@@ -20,7 +20,7 @@ void require(tritonc::status status) {
 
 Matrices::Matrices(const std::vector<Row> &rows) {
   constexpr std::size_t least = std::size_t(smallest_size) * smallest_size * sizeof(tritonc::half);
-  std::size_t a = least, b = least, c = least; // for the launch, where no row is selected
+  std::size_t a = least, b = least, c = least; // for launch_cost, if no row is selected
   for (const Row &row : rows) {
     a = std::max(a, std::size_t(row.m) * row.k * operand_bytes(row.type));
     b = std::max(b, std::size_t(row.k) * row.n * operand_bytes(row.type));
@@ -45,7 +45,7 @@ void Matrices::fill(Type type) {
   type_ = type;
 }
 
-// The numbers over and over, from `start` on, until the matrix is full.
+// Fills the matrix with `numbers`, repeated from index `start`.
 void Matrices::upload(Bytes &matrix, const std::vector<unsigned char> &numbers, std::size_t start) {
   for (std::size_t done = 0; done < matrix.size();) {
     std::size_t size = std::min(numbers.size() - start, matrix.size() - done);

@@ -1,4 +1,4 @@
-// The matrices on the device: two operands of random numbers, our result and the peer's.
+// Matrices in device memory: two random operands, our result and the result of the peer.
 #pragma once
 
 #include "matmul.h"
@@ -11,19 +11,19 @@
 
 namespace bench {
 
-/// As large as the largest of the rows needs them; each row uses their beginnings.
+/// Matrices for the largest row. Each row uses the first elements.
 class Matrices {
 public:
-  /// Throws std::runtime_error if there is not so much memory.
+  /// Throws std::runtime_error if the memory is too small.
   explicit Matrices(const std::vector<Row> &rows);
 
-  /// Fills the operands with numbers of the row's type, unless they hold them already.
+  /// Fills the operands with values of the type, unless they already contain them.
   void fill(Type type);
 
   Operands ours() const { return {a_.data(), b_.data(), ours_.data()}; }
   Operands peers() const { return {a_.data(), b_.data(), peers_.data()}; }
 
-  /// Lets both compute what the row says, where neither has written anything before.
+  /// Poisons both results, runs both kernels and compares the results.
   Difference compare(const Row &row, const Launch &ours, const Launch &peer);
 
 private:

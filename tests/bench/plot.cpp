@@ -19,7 +19,7 @@ constexpr double head = 64, foot = 34, margin = 16;
 constexpr size_t panels_per_line = 4;
 
 const char *const colors[] = {"#0b62c4", "#555555", "#d9730d", "#2a8c55"};
-// Told apart without colors, too.
+// Distinguish the curves without colors.
 const char *const dashes[] = {"", "6 3", "2 3", "8 3 2 3"};
 
 std::string number(double value) {
@@ -51,9 +51,9 @@ std::string stroke(size_t curve) {
   return dashes[i][0] ? result + " stroke-dasharray=\"" + dashes[i] + "\"" : result;
 }
 
-// All panels have the same axes, so that they can be compared.
+// The axes of all panels, which are equal for comparison.
 struct Axes {
-  std::set<double> sizes; // every x there is, each a tick
+  std::set<double> sizes; // all values of x; each gets a tick
   double largest = 0;     // the top of y
   double step = 1;
 
@@ -86,7 +86,7 @@ std::string draw_grid(const Axes &axes) {
     out += line({left, y}, {x1, y}, value == 0 ? "stroke=\"#333\"" : "stroke=\"#ddd\"");
     out += text_at(left - 6, y + 4, number(value), "text-anchor=\"end\" fill=\"#444\"");
   }
-  double free = -1e9; // where the last label ends: those between powers of two may lie too close
+  double free = -1e9; // end of the last label; omits labels that would overlap
   for (double size : axes.sizes) {
     double x = axes.place({size, 0}).x;
     out += line({x, y0}, {x, y0 + 4}, "stroke=\"#333\"");
@@ -101,7 +101,7 @@ std::string draw_grid(const Axes &axes) {
 std::string draw(const Panel &panel, const Axes &axes) {
   std::string out = text_at(left, 16, panel.title, "font-weight=\"bold\" fill=\"#222\"");
   out += draw_grid(axes);
-  for (size_t i = panel.curves.size(); i-- > 0;) { // the first curve lies on top
+  for (size_t i = panel.curves.size(); i-- > 0;) { // draws the first curve last, on top
     std::string points, marks;
     for (const Point &value : panel.curves[i].points) {
       Point at = axes.place(value);

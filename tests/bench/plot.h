@@ -1,4 +1,4 @@
-// Curves as SVG: small panels side by side, each with the same axes.
+// Draws curves as SVG: small panels with the same axes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ struct Point {
   double x, y;
 };
 struct Curve {
-  std::string name; // the same in all panels
+  std::string name; // same names in all panels
   std::vector<Point> points;
 };
 struct Panel {
@@ -18,12 +18,13 @@ struct Panel {
   std::vector<Curve> curves;
 };
 
-/// `title` and `caption` stand above and below. x is drawn by its logarithm, y from zero.
+/// `title` is above and `caption` below the panels. The x axis is logarithmic; the y axis begins at
+/// 0.
 std::string svg(const std::string &title, const std::string &caption,
                 const std::vector<Panel> &panels);
 
-/// Distances between lines of a grid that reaches to `largest`: 1, 2 or 5 times a power of ten,
-/// four to eight lines.
+/// The step between grid lines up to `largest`: 1, 2 or 5 times a power of ten. The grid has 4 to 8
+/// lines.
 double grid_step(double largest);
 
 } // namespace bench

@@ -1,4 +1,4 @@
-// Tests plot.cpp.
+// Tests tests/bench/plot.cpp.
 
 #include "plot.h"
 
@@ -19,7 +19,7 @@ size_t count(const std::string &text, const std::string &part) {
 
 } // namespace
 
-TEST_CASE("grids have lines at round numbers") {
+TEST_CASE("grid_step: returns 1, 2 or 5 times a power of ten") {
   CHECK(grid_step(700) == 100);
   CHECK(grid_step(1200) == 200);
   CHECK(grid_step(45) == 10);
@@ -27,12 +27,12 @@ TEST_CASE("grids have lines at round numbers") {
   CHECK(grid_step(4) == doctest::Approx(1));
 }
 
-TEST_CASE("a curve for each, a mark for each point, a panel for each title") {
+TEST_CASE("svg: draws panels, curves and points") {
   Panel first = {"half NN", {{"ours", {{512, 50}, {1024, 200}}}, {"cuBLAS", {{512, 70}}}}};
   Panel second = {"half NT", {{"ours", {{512, 50}}}, {"cuBLAS", {}}}};
   std::string drawn = svg("a < b", "caption", {first, second});
   CHECK(count(drawn, "<circle") == 4);
-  CHECK(count(drawn, "<polyline") == 3 + 2); // and two in the legend
+  CHECK(count(drawn, "<polyline") == 3 + 2); // 3 curves and 2 in the legend
   CHECK(count(drawn, ">half NN<") == 1);
   CHECK(count(drawn, ">half NT<") == 1);
   CHECK(count(drawn, "ours 1024: 200") == 1);
@@ -41,7 +41,7 @@ TEST_CASE("a curve for each, a mark for each point, a panel for each title") {
   CHECK(drawn.substr(drawn.size() - 7) == "</svg>\n");
 }
 
-TEST_CASE("nothing measured is drawn as nothing") {
+TEST_CASE("svg: contains no NaN without data or with one point") {
   CHECK(count(svg("title", "", {}), "nan") == 0);
   CHECK(count(svg("title", "", {{"panel", {{"ours", {}}}}}), "nan") == 0);
   CHECK(count(svg("title", "", {{"panel", {{"ours", {{512, 1}}}}}}), "nan") == 0);

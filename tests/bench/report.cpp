@@ -26,7 +26,7 @@ const char *const state_names[] = {"measured", "not compiled", "no peer", "wrong
   return buffer;
 }
 
-// "yes", "no", or nothing for what was not measured.
+// "yes", "no", or "" if not measured.
 const char *verdict(double value, double goal) {
   return std::isnan(value) ? "" : value >= goal ? "yes" : "no";
 }
@@ -46,7 +46,7 @@ double peers(const Result &result) {
 double ratio(const Result &result) {
   return result.state == Result::State::measured ? result.times.ratio : nothing;
 }
-// Put on the scale of the process in which ours was measured.
+// Triton's speed, rescaled to the process that measured ours.
 double tritons(const Result &result, const TritonResults &triton) {
   const TritonRow *row = triton.find(result.row);
   return row ? peers(result) * row->ratio() : nothing;
@@ -138,7 +138,7 @@ void write_row(Json &json, const Result &result, const TritonResults &triton) {
   json.end();
 }
 
-// Those of one type and layout, by size.
+// Square baseline rows of one type and layout, by size.
 std::vector<const Result *> squares(const Report &report, Type type, const std::string &layout_) {
   std::vector<const Result *> result;
   for (const Result &candidate : report.results) {

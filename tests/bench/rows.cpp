@@ -1,4 +1,4 @@
-// The table of products. Goals are ratios of speed: 1.00 is as fast as the peer.
+// The table of matmuls. Goals are ratios of speed: 1.00 is as fast as the peer.
 //
 // Tested by rows_test.cpp.
 
@@ -26,7 +26,7 @@ const TypeFacts &facts(Type type) {
 
 class Table {
 public:
-  // The row for each layout named: "NN NT".
+  // Adds one row per layout: "NN NT".
   void add(const char *group, Type type, const std::string &layouts, int m, int n, int k,
            double goal, bool beside_triton, Form form = Form::plain) {
     for (size_t i = 0; i + 1 < layouts.size(); i += 3)
@@ -41,7 +41,7 @@ public:
   std::vector<Row> rows;
 };
 
-// What is asked of half and bfloat16 alike: all layouts at square sizes, and thin shapes.
+// The rows of half and bfloat16: all layouts for square sizes, and thin shapes.
 void add_main_rows(Table &table, Type type) {
   const char *all = "NN NT TN TT";
   for (int size : {16384, 8192})
@@ -76,7 +76,7 @@ const char *peer(const Row &row) {
   return row.form == Form::prefetch || row.form == Form::remat ? "plain" : "cuBLAS";
 }
 
-// Rows of one type follow each other, so that the matrices are filled once for all of them.
+// Rows of one type are contiguous, so that the matrices are filled once per type.
 std::vector<Row> all_rows() {
   Table table;
   add_main_rows(table, Type::float16);
@@ -112,7 +112,7 @@ Row shrunk(const Row &row, int largest) {
   Row result = row;
   for (int *extent : {&result.m, &result.n, &result.k})
     if (*extent > largest)
-      *extent = largest - *extent % 2; // the largest is even
+      *extent = largest - *extent % 2; // `largest` is even
   return result;
 }
 

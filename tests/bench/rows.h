@@ -1,4 +1,4 @@
-// What the benchmark measures: one row for each product, with what it is compared to and the goal.
+// The rows of the benchmark: one row per matmul, with its peer and its goal.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@ enum class Form { plain, masked, prefetch, remat };
 enum class Type { float16, bfloat16, tf32, float32, float64, e4m3, int8 };
 
 struct Row {
-  std::string group; // rows that belong together: "big"
+  std::string group; // for example "big"
   Form form = Form::plain;
   Type type = Type::float16;
   bool a_transposed = false, b_transposed = false;
   int m = 0, n = 0, k = 0;
-  double goal = 0;            // at least this many times as fast as what it is compared to
-  bool beside_triton = false; // Triton is measured at it, too
+  double goal = 0;            // min speed relative to the peer
+  bool beside_triton = false; // Triton is also measured
 
-  // Distances between rows, in elements: the matrices have no gaps.
+  // Leading dimensions in elements. The matrices have no gaps.
   int lda() const { return a_transposed ? m : k; }
   int ldb() const { return b_transposed ? k : n; }
   int ldc() const { return n; }
@@ -27,27 +27,26 @@ struct Row {
 
 /// "half", "bfloat16", "tf32", "float", "double", "e4m3", "int8".
 const char *name(Type type);
-/// Of an element of A and B, and of one of C.
+/// Bytes of an element of A and B, and of C.
 int operand_bytes(Type type);
 int result_bytes(Type type);
 
-/// "NT": A as it is, B transposed.
+/// "NT": A not transposed, B transposed.
 std::string layout(const Row &row);
-/// "half NT 8192x8192x8192", and the form after it unless that is the plain one.
+/// "half NT 8192x8192x8192", followed by the form unless it is the baseline.
 std::string name(const Row &row);
-/// What it is compared to: "cuBLAS" or "plain", our own plain form.
+/// The peer: "cuBLAS", or "plain" for our baseline kernel.
 const char *peer(const Row &row);
 
-/// The whole table.
+/// All rows.
 std::vector<Row> all_rows();
-/// Those whose "group/name" has a match of the regular expression; all of them if it is empty.
-/// Throws std::regex_error.
+/// The rows whose "group/name" matches the regular expression; all rows if it is empty. Throws
+/// std::regex_error.
 std::vector<Row> selected(const std::vector<Row> &rows, const std::string &expression);
-/// Whether something called "group/name" that is not a product is selected, too.
+/// Whether the expression matches `name`, the "group/name" of a measurement that is not a matmul.
 bool is_selected(const std::string &name, const std::string &expression);
 
-/// The same row small enough for a machine that computes slowly: no extent above `largest`. Odd
-/// ones stay odd.
+/// The row with M, N and K of at most `largest`, for slow machines. Odd sizes stay odd.
 Row shrunk(const Row &row, int largest);
 
 } // namespace bench

@@ -1,4 +1,4 @@
-// Tests rows.cpp.
+// Tests tests/bench/rows.cpp.
 
 #include "rows.h"
 
@@ -21,14 +21,14 @@ Row row_named(const std::string &wanted) {
 
 } // namespace
 
-TEST_CASE("names tell rows apart") {
+TEST_CASE("name: is unique for each row") {
   std::set<std::string> names;
   for (const Row &row : all_rows())
     names.insert(name(row));
   CHECK(names.size() == all_rows().size());
 }
 
-TEST_CASE("goals") {
+TEST_CASE("all_rows: goal of each group") {
   CHECK(row_named("half NN 16384x16384x16384").goal == 1.00);
   CHECK(row_named("bfloat16 TT 8192x8192x8192").goal == 1.00);
   CHECK(row_named("half TN 5120x5120x5120").goal == 0.98);
@@ -46,7 +46,7 @@ TEST_CASE("goals") {
   CHECK(row_named("half NN 8192x8192x8192 remat").goal == 0.98);
 }
 
-TEST_CASE("Triton is compared with at whole products of half and bfloat16") {
+TEST_CASE("all_rows: Triton only for baseline half and bfloat16") {
   CHECK(row_named("half NN 512x512x512").beside_triton);
   CHECK(row_named("bfloat16 NT 64x8192x8192").beside_triton);
   for (const Row &row : all_rows())
@@ -56,14 +56,14 @@ TEST_CASE("Triton is compared with at whole products of half and bfloat16") {
     }
 }
 
-TEST_CASE("forms written by hand are compared with the plain one, all others with cuBLAS") {
+TEST_CASE("peer: baseline for prefetch and remat, otherwise cuBLAS") {
   CHECK(peer(row_named("half NN 8192x8192x8192 prefetch")) == std::string("plain"));
   CHECK(peer(row_named("half NN 8192x8192x8192 remat")) == std::string("plain"));
   CHECK(peer(row_named("half NN 4095x4095x4095 masked")) == std::string("cuBLAS"));
   CHECK(peer(row_named("half NN 8192x8192x8192")) == std::string("cuBLAS"));
 }
 
-TEST_CASE("rows of a type follow each other, so that matrices are filled once") {
+TEST_CASE("all_rows: rows of one type are contiguous") {
   std::set<Type> seen;
   Type last = Type::int8;
   for (const Row &row : all_rows()) {
@@ -73,7 +73,7 @@ TEST_CASE("rows of a type follow each other, so that matrices are filled once") 
   }
 }
 
-TEST_CASE("distances between rows, as the matrices are stored") {
+TEST_CASE("Row: leading dimensions without gaps") {
   Row row;
   row.m = 2, row.n = 3, row.k = 5;
   CHECK(row.lda() == 5);
@@ -85,7 +85,7 @@ TEST_CASE("distances between rows, as the matrices are stored") {
   CHECK(row.operations() == 60);
 }
 
-TEST_CASE("rows are selected by group and name") {
+TEST_CASE("selected: matches group and name") {
   CHECK(selected(all_rows(), "").size() == all_rows().size());
   CHECK(selected(all_rows(), "^big/half NN").size() == 2);
   CHECK(selected(all_rows(), "half NN 512x512x512$").size() == 1);
@@ -94,7 +94,7 @@ TEST_CASE("rows are selected by group and name") {
   CHECK(!is_selected("launch/launch", "big"));
 }
 
-TEST_CASE("shrunk rows stay odd, and no extent grows") {
+TEST_CASE("shrunk: keeps odd sizes odd and small sizes unchanged") {
   Row row = shrunk(row_named("half NN 4095x4095x4095 masked"), 128);
   CHECK(name(row) == "half NN 127x127x127 masked");
   CHECK(name(shrunk(row_named("half NN 16x8192x8192"), 128)) == "half NN 16x128x128");

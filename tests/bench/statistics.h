@@ -1,4 +1,4 @@
-// Medians and means of what was measured.
+// Medians, quantiles and means of measurements.
 #pragma once
 
 #include <utility>
@@ -6,12 +6,12 @@
 
 namespace bench {
 
-/// The quantile q of the values, between neighbors in proportion; 0.5 is the median. Not a number
-/// if there are none.
+/// The quantile q, with linear interpolation between adjacent values; 0.5 = median. NaN without
+/// values.
 double quantile(std::vector<double> values, double q);
 inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
-/// Not a number if there are none.
+/// NaN without values.
 double geometric_mean(const std::vector<double> &values);
 
 } // namespace bench

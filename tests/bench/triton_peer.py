@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How fast Triton multiplies matrices beside cuBLAS, for bench_matmul (README.md says how the two are linked).
+"""Compares Triton matmuls with cuBLAS, for bench_matmul (see README.md).
 
     triton_peer.py --rows FILE --out FILE [--seconds N]
 
 Reads lines "half NT 8192 8192 8192" (type, layouts of A and B, M, N, K; bench_matmul --list-triton prints them) and writes
-lines "half NT 8192 8192 8192 <Triton's ms> <cuBLAS's ms> <configuration>", each as soon as it is measured.
+lines "half NT 8192 8192 8192 <Triton ms> <cuBLAS ms> <configuration>" after each measurement.
 
-Triton's kernel is the plain one of its tutorial: pointers, programs in groups of rows, no masks, since all tiles divide the
-products. Each product gets the fastest of all configurations below. cuBLAS is PyTorch's. The two take turns on the same
-random matrices; the times are medians.
+The kernel is that of Triton's tutorial: pointers, grouped programs, no masks, because the tiles divide all sizes. Each row
+uses the fastest of the configurations below. cuBLAS is that of PyTorch. Both run in alternation on the same random
+matrices. Times are medians.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def options(layout, configuration):
     return dict(TA=layout[0] == "T", TB=layout[1] == "T", BM=bm, BN=bn, BK=bk, GROUP=8, num_warps=warps, num_stages=stages)
 
 
-# --- Compiling ahead, on all cores: it would take minutes on one -----------------------------------
+# --- Compiles all kernels in advance on all cores, because one core would take minutes --------------
 
 
 def compile_one(task):
@@ -87,7 +87,7 @@ def compile_one(task):
     dtype = TYPES[type_name]
     try:
         matmul.warmup(dtype, dtype, dtype, 8192, 8192, 8192, 8192, 8192, 8192, grid=(1,), **options(layout, configuration))
-    except Exception as error:  # seen again, and told of, when it is to run
+    except Exception as error:  # the launch reports the error again
         return str(error)
     return ""
 
@@ -111,13 +111,13 @@ def compile_ahead(rows, log):
 
 
 class Timer:
-    """Marks in the queue. The GPU sleeps while the host enqueues a round, so that it never waits for the host then."""
+    """Marks in the queue. The GPU sleeps while the host enqueues a round, so that it does not wait for the host later."""
 
     def __init__(self):
         self.marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
 
     def round(self, first, second, launches, sleep_ms):
-        """Milliseconds of a launch of either, and whether the host was late."""
+        """Milliseconds per launch of both kernels, and whether the host was late."""
         torch.cuda._sleep(int(sleep_ms * 2e6))  # cycles
         for launch in (second, first, second):
             launch()
@@ -131,7 +131,7 @@ class Timer:
                 self.marks[1].elapsed_time(self.marks[2]) / launches, late)
 
     def estimate(self, launch):
-        """Milliseconds of a launch, on the GPU and of the host."""
+        """GPU time and host time of a launch in milliseconds."""
         launch()
         torch.cuda.synchronize()
         start = time.perf_counter()
@@ -151,7 +151,7 @@ def alternate(timer, first, second, rounds):
     while number < rounds:
         swapped = number % 2 != 0
         *times, late = timer.round(*((second, first) if swapped else (first, second)), launches, sleep)
-        if late and patience > 0:  # once more, with more time for the host
+        if late and patience > 0:  # repeat with more time for the host
             sleep, patience = min(max(2 * sleep, 0.1), 50.0), patience - 1
             continue
         if number >= 0:
@@ -160,7 +160,7 @@ def alternate(timer, first, second, rounds):
     return [statistics.median(column) for column in zip(*samples)]
 
 
-# --- One product -----------------------------------------------------------------------------------
+# --- One matmul ------------------------------------------------------------------------------------
 
 
 def stored(rows, columns, transposed, dtype):
@@ -171,7 +171,7 @@ def stored(rows, columns, transposed, dtype):
 def fits(configuration, m, n, k):
     bm, bn, bk = configuration[:3]
     divides = m % bm == 0 and n % bn == 0 and k % bk == 0
-    return divides and 4 <= (m // bm) * (n // bn) <= 20000  # beyond that, another tile is faster
+    return divides and 4 <= (m // bm) * (n // bn) <= 20000  # outside this range, another tile is faster
 
 
 def measure(row, timer):
@@ -196,11 +196,11 @@ def measure(row, timer):
             continue
         try:
             found.append((timer.estimate(launch_of(configuration))[0], configuration))
-        except Exception:  # too little shared memory, or the compiler fails
+        except Exception:  # too little shared memory, or a compiler failure
             continue
     if not found:
         raise RuntimeError("no configuration runs")
-    # The fastest few again, for longer: the first look is short.
+    # Measure the fastest three again for longer, because the first estimate is short.
     found.sort()
     closer = [(alternate(timer, launch_of(configuration), cublas, 5)[0], configuration) for _, configuration in found[:3]]
     best = min(closer)[1]
@@ -219,7 +219,7 @@ def measure(row, timer):
 
 
 def cublas_file():
-    """The cuBLAS that PyTorch has loaded, once it has multiplied something."""
+    """The cuBLAS file that PyTorch has loaded after its first matmul."""
     a = torch.ones((16, 16), device="cuda", dtype=torch.float16)
     torch.matmul(a, a)
     with open("/proc/self/maps") as maps:
@@ -262,7 +262,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # As a module, so that the kernel has the same name here and where it is compiled ahead.
+    # Run as a module, so that the kernel has the same name here and in the compile workers.
     import triton_peer
 
     triton_peer.main()

@@ -9,7 +9,7 @@ namespace bench {
 
 namespace {
 
-// What follows `mark`, if the line begins with it.
+// Sets `rest` to the text after `mark`, if the line begins with it.
 void read_after(const std::string &mark, const std::string &line, std::string &rest) {
   if (line.compare(0, mark.size(), mark) == 0)
     rest = line.substr(mark.size());

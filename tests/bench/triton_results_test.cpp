@@ -1,4 +1,4 @@
-// Tests triton_results.cpp.
+// Tests tests/bench/triton_results.cpp.
 
 #include "triton_results.h"
 
@@ -19,13 +19,13 @@ Row half_nt() {
 
 } // namespace
 
-TEST_CASE("only rows beside Triton are asked for") {
+TEST_CASE("triton_request: lists only rows with Triton") {
   Row other = half_nt();
   other.beside_triton = false;
   CHECK(triton_request({half_nt(), other}) == "half NT 16 8192 8192\n");
 }
 
-TEST_CASE("lines become rows, found by what they measure") {
+TEST_CASE("parse_triton: reads rows, versions and the cuBLAS file") {
   std::string error;
   auto results = parse_triton("# versions Triton 3.6.0, PyTorch 2.11.0\n"
                               "# a comment\n"
@@ -45,7 +45,7 @@ TEST_CASE("lines become rows, found by what they measure") {
   CHECK(!results->find(other));
 }
 
-TEST_CASE("a line that is none is an error with its number") {
+TEST_CASE("parse_triton: error has the number of the invalid line") {
   auto error_of = [](const std::string &line) {
     std::string error;
     CHECK(!parse_triton("# versions of a test\n" + line + "\n", error));
@@ -53,5 +53,5 @@ TEST_CASE("a line that is none is an error with its number") {
   };
   CHECK(error_of("half NT 16 8192") == "line 2: \"half NT 16 8192\"");
   CHECK(error_of("half NT 16 8192 8192 fast 0.2") != "");
-  CHECK(error_of("half NT 16 8192 8192 0 0.2") != ""); // nothing takes no time
+  CHECK(error_of("half NT 16 8192 8192 0 0.2") != ""); // a time must be positive
 }

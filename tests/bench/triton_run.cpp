@@ -18,7 +18,7 @@ std::string quoted(const std::string &word) {
   return result + "'";
 }
 
-// Files that are gone when this is.
+// A temporary folder, removed by the destructor.
 class TemporaryFolder {
 public:
   TemporaryFolder()
@@ -67,7 +67,7 @@ bool run_triton_peer(const std::string &python, const std::string &request, std:
   int status = std::system(command.c_str());
   std::string unread;
   if (read_file(results, text, unread))
-    return true; // what there is
+    return true; // also partial results
   error = "triton_peer.py failed with status " + std::to_string(status);
   return false;
 }

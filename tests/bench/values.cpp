@@ -32,7 +32,7 @@ struct Sums {
     squared_difference += difference * difference;
     squared_peer += peer * peer;
     if (!(difference <= largest))
-      largest = difference; // a NaN, too, unless more follow; the sum keeps it
+      largest = difference; // also NaN, unless a later value replaces it; the sum keeps NaN
   }
   void add(const Sums &other) {
     squared_difference += other.squared_difference;
@@ -53,7 +53,7 @@ template <typename T> Sums sums(const void *ours, const void *peers, std::size_t
   std::vector<std::thread> workers;
   for (std::size_t t = 0; t < threads; t++)
     workers.emplace_back([=, &parts] {
-      Sums part; // apart from the others' memory while it grows
+      Sums part; // a local variable avoids false sharing
       for (std::size_t i = t * share; i < std::min(count, (t + 1) * share); i++)
         part.add(wide(x[i]), wide(y[i]));
       parts[t] = part;
@@ -117,7 +117,7 @@ std::vector<unsigned char> as_operands(const std::vector<float> &numbers, Type t
   return {};
 }
 
-// NaN in every floating-point type; in int8's sums, which have none, a number far from all others.
+// NaN in every floating-point type; for int8, an int32 far from all results.
 unsigned char poison(Type type) { return type == Type::int8 ? 0x7f : 0xff; }
 
 Difference difference(Type type, const void *ours, const void *peers, std::size_t count) {
@@ -135,12 +135,12 @@ bool is_acceptable(Type type, const Difference &difference) {
     double mean, largest;
   };
   static const Bound bounds[] = {
-      {1e-3, 2e-2},   // half: results have 11 bits, the largest lie about six times above the mean
+      {1e-3, 2e-2},   // half: results have 11 bits, the largest error is about 6 times the mean
       {8e-3, 2e-1},   // bfloat16: 8 bits
-      {2e-3, 2e-2},   // tf32: operands have 11 bits, and may be rounded or cut off
+      {2e-3, 2e-2},   // tf32: operands have 11 bits, rounded or truncated
       {1e-5, 1e-4},   // float
       {1e-13, 1e-12}, // double
-      {5e-3, 5e-2},   // e4m3: half as the result, and sums that the GPU keeps with fewer bits
+      {5e-3, 5e-2},   // e4m3: half results, and accumulators with fewer bits
       {0, 0},         // int8: exact
   };
   const Bound &bound = bounds[int(type)];

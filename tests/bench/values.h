@@ -1,4 +1,4 @@
-// The numbers in the matrices: what they are filled with, and how results are compared.
+// The values of the matrices: fills operands and compares results.
 #pragma once
 
 #include "rows.h"
@@ -8,25 +8,24 @@
 
 namespace bench {
 
-/// Numbers of the standard normal distribution, always the same ones.
+/// Values of the standard normal distribution, with a fixed seed.
 std::vector<float> normal_numbers(std::size_t count);
 
-/// As operands of the type, one after the other. int8 gets 32 times each number.
+/// Converts the values to contiguous operands of the type. For int8, multiplies each value by 32.
 std::vector<unsigned char> as_operands(const std::vector<float> &numbers, Type type);
 
-/// A byte to fill results with beforehand: what was not written shows in the comparison.
+/// A byte to fill results before a launch, so that the comparison finds unwritten elements.
 unsigned char poison(Type type);
 
 struct Difference {
-  double mean = 0;    // root of the mean square, relative to that of the peer's values
-  double largest = 0; // of one element, relative to the same
+  double mean = 0;    // root mean square of the error / root mean square of the peer's values
+  double largest = 0; // largest error of an element, relative to the same
 };
 
-/// Of two results of a product of this type. Not a number if one of them holds any that is not.
+/// Compares two results of a matmul of this type. NaN if a result contains NaN.
 Difference difference(Type type, const void *ours, const void *peers, std::size_t count);
 
-/// Whether two right products may differ so much: each element rounded differently, sums taken in
-/// another order.
+/// Whether the difference can be due to rounding and to another order of summation.
 bool is_acceptable(Type type, const Difference &difference);
 
 } // namespace bench

@@ -1,4 +1,4 @@
-// Tests values.cpp.
+// Tests tests/bench/values.cpp.
 
 #include "values.h"
 
@@ -20,7 +20,7 @@ template <typename T> std::vector<T> many(T number) { return std::vector<T>(1000
 
 } // namespace
 
-TEST_CASE("normal numbers have mean 0 and variance 1") {
+TEST_CASE("normal_numbers: mean 0 and variance 1") {
   std::vector<float> numbers = normal_numbers(100000);
   double sum = 0, squares = 0;
   for (float number : numbers) {
@@ -31,14 +31,14 @@ TEST_CASE("normal numbers have mean 0 and variance 1") {
   CHECK(squares / 100000 == doctest::Approx(1).epsilon(0.02));
 }
 
-TEST_CASE("operands have the size of their type") {
+TEST_CASE("as_operands: result has the size of the type") {
   for (Type type : all_types) {
     CAPTURE(name(type));
     CHECK(as_operands({1, 2, 3}, type).size() == 3 * size_t(operand_bytes(type)));
   }
 }
 
-TEST_CASE("int8 has small whole numbers, none out of range") {
+TEST_CASE("as_operands: int8 values are multiplied by 32 and clamped") {
   std::vector<unsigned char> bytes = as_operands({1, -1, 10, -10}, Type::int8);
   CHECK(int(bytes[0]) == 32);
   CHECK(int(static_cast<signed char>(bytes[1])) == -32);
@@ -46,7 +46,7 @@ TEST_CASE("int8 has small whole numbers, none out of range") {
   CHECK(int(static_cast<signed char>(bytes[3])) == -127);
 }
 
-TEST_CASE("equal results don't differ") {
+TEST_CASE("difference: is 0 for equal results") {
   auto values = many(1.5f);
   Difference found = difference(Type::float32, values.data(), values.data(), values.size());
   CHECK(found.mean == 0);
@@ -54,7 +54,7 @@ TEST_CASE("equal results don't differ") {
   CHECK(is_acceptable(Type::float32, found));
 }
 
-TEST_CASE("one wrong element of many is not acceptable") {
+TEST_CASE("is_acceptable: rejects one wrong element of many") {
   auto peers = many(tritonc::half(1));
   auto ours = peers;
   ours[5000] = tritonc::half(1.5f);
@@ -64,20 +64,20 @@ TEST_CASE("one wrong element of many is not acceptable") {
   CHECK(!is_acceptable(Type::float16, found));
 }
 
-TEST_CASE("rounding is acceptable") {
+TEST_CASE("is_acceptable: accepts rounding errors") {
   auto peers = many(tritonc::half(1));
   auto ours = peers;
   for (size_t i = 0; i < ours.size(); i += 3)
-    ours[i].bits++; // the next number
+    ours[i].bits++; // the next value
   CHECK(is_acceptable(Type::float16,
                       difference(Type::float16, ours.data(), peers.data(), peers.size())));
 }
 
-TEST_CASE("an element that was not written is not acceptable, in any type") {
+TEST_CASE("is_acceptable: rejects an unwritten element of any type") {
   for (Type type : all_types) {
     CAPTURE(name(type));
     std::vector<unsigned char> peers(1000 * size_t(result_bytes(type)), 0);
-    for (size_t i = 0; i < peers.size(); i++) // about 1 to 2, or a number of int
+    for (size_t i = 0; i < peers.size(); i++) // about 1 to 2, or an int32
       peers[i] = i % size_t(result_bytes(type)) == size_t(result_bytes(type)) - 1 ? 0x3f : 0;
     if (type == Type::int8)
       for (size_t i = 3; i < peers.size(); i += 4)
@@ -88,7 +88,7 @@ TEST_CASE("an element that was not written is not acceptable, in any type") {
   }
 }
 
-TEST_CASE("results of which nothing was written by either are not acceptable") {
+TEST_CASE("is_acceptable: rejects two unwritten results") {
   std::vector<unsigned char> nothing(2000, poison(Type::float16));
   CHECK(!is_acceptable(Type::float16,
                        difference(Type::float16, nothing.data(), nothing.data(), 1000)));

@@ -1,6 +1,7 @@
-// Every message of the front end occurs in a test: in a kernel of this folder, or in the tests of
-// source/, language/ or translate/. Of every other error and warning a part of its text does that
-// no other text is likely to have, or its name, in some test.
+// Checks that every message of generator/diagnostics/diagnostics.def occurs in a test. The text of
+// a front end message occurs in a kernel of this folder, or in a test of diagnostics/, language/ or
+// translate/. Of every other error and warning, its name or 16 contiguous characters of its text
+// occur in any test.
 
 #include "diagnostics/diagnostics.h"
 
@@ -23,7 +24,7 @@ std::string read(const std::filesystem::path &path) {
 
 std::string all_tests() {
   std::string text;
-  for (const char *folder : {"diagnostics", "diagnostics/unit", "language", "translate"})
+  for (const char *folder : {"diagnostics", "unit/diagnostics", "unit/language", "unit/translate"})
     for (const auto &entry :
          std::filesystem::directory_iterator(std::string(TRITONC_TESTS_DIR "/") + folder)) {
       std::string extension = entry.path().extension().string();
@@ -34,11 +35,11 @@ std::string all_tests() {
   return text;
 }
 
-// The message's text as a regular expression: arguments are anything within a line.
+// The message text as a regular expression. An argument matches any text within a line.
 std::regex pattern_of(const std::string &text) {
   std::string pattern;
   for (size_t i = 0; i < text.size(); i++) {
-    if (text[i] == '\\' && i + 1 < text.size()) // before a quotation mark
+    if (text[i] == '\\' && i + 1 < text.size()) // an escaped quotation mark
       i++;
     if (text[i] == '%' && i + 1 < text.size() && isdigit(text[i + 1])) {
       pattern += "[^\n]*";
@@ -56,12 +57,13 @@ struct Row {
   std::string name, severity, text;
 };
 
-// The messages of the sections whose titles are wanted.
+// The messages of the sections for whose titles `wants` returns true.
 template <typename Wants> std::vector<Row> messages_of(Wants wants) {
   std::vector<Row> rows;
   std::ifstream file(TRITONC_TESTS_DIR "/../generator/diagnostics/diagnostics.def");
   std::string all((std::istreambuf_iterator<char>(file)), {});
-  std::regex row(R"re(// --- ([^\n]*)|MESSAGE\((\w+),\s*(\w+),\s*"((?:[^"\\]|\\.)*)"\))re");
+  std::regex row(
+      R"re(// --- ([^\n]*)|(?:MESSAGE|ERROR)\((\w+),\s*(\w+),\s*"((?:[^"\\]|\\.)*)"\))re");
   bool is_wanted = false;
   for (std::sregex_iterator it(all.begin(), all.end(), row), end; it != end; ++it) {
     if ((*it)[1].matched)
@@ -72,12 +74,12 @@ template <typename Wants> std::vector<Row> messages_of(Wants wants) {
   return rows;
 }
 
-// Of the text between arguments.
+// Length of the longest text between two arguments.
 size_t longest_piece(const std::string &text) {
   size_t longest = 0, length = 0;
   for (size_t i = 0; i < text.size(); i++) {
     length = text[i] == '%' ? 0 : length + 1;
-    i += text[i] == '%'; // and its number
+    i += text[i] == '%'; // skips the argument number
     longest = std::max(longest, length);
   }
   return longest;
@@ -89,7 +91,7 @@ std::vector<Row> front_end_messages() {
 
 } // namespace
 
-TEST_CASE("every message of the front end occurs in a test") {
+TEST_CASE("diagnostics.def: every front end message occurs in a test") {
   std::string tests = all_tests();
   std::vector<Row> messages = front_end_messages();
   CHECK(messages.size() > 50);
@@ -100,8 +102,8 @@ TEST_CASE("every message of the front end occurs in a test") {
   }
 }
 
-TEST_CASE("every other error and warning occurs in a test") {
-  constexpr size_t most = 16; // characters in a row that are enough
+TEST_CASE("diagnostics.def: every other error and warning has a test") {
+  constexpr size_t most = 16; // contiguous characters that identify a message
   std::string tests;
   for (const auto &entry :
        std::filesystem::recursive_directory_iterator(std::string(TRITONC_TESTS_DIR)))
@@ -113,7 +115,7 @@ TEST_CASE("every other error and warning occurs in a test") {
     if (message.severity == "note")
       continue;
     count++;
-    std::string name = message.name; // as programs are told it
+    std::string name = message.name; // the name in JSON and SARIF
     std::replace(name.begin(), name.end(), '_', '-');
     bool is_found = tests.find("Message::" + message.name) != std::string::npos ||
                     tests.find("\"" + name + "\"") != std::string::npos;
@@ -128,7 +130,7 @@ TEST_CASE("every other error and warning occurs in a test") {
   CHECK(count > 50);
 }
 
-TEST_CASE("messages are short sentences without capital or full stop") {
+TEST_CASE("diagnostics.def: lower case, without a full stop") {
   for (const Row &message : front_end_messages()) {
     CAPTURE(message.name);
     CHECK_FALSE((isupper(message.text[0]) && message.text.substr(0, 4) != "LLVM"));

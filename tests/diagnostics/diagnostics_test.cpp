@@ -1,4 +1,5 @@
-// Compiles every kernel in this folder and wants exactly the messages that its comments announce.
+// Tests translate/translate.cpp and diagnose/lint.cpp: compiles every kernel in this folder, and
+// compares the messages with the messages in its comments.
 
 #include "diagnose/lint.h"
 #include "support/messages.h"
@@ -61,8 +62,8 @@ Case read_case(const std::filesystem::path &path) {
   return test;
 }
 
-// Notes without a place belong to the line of the message before them.
-std::vector<std::string> told(const std::string &diagnostics) {
+// The messages as "12 error: text". A note without a location has the line of the previous message.
+std::vector<std::string> actual(const std::string &diagnostics) {
   std::vector<std::string> lines;
   int line = 0;
   for (const ToldMessage &message : read_messages(diagnostics)) {
@@ -84,7 +85,7 @@ std::string join(std::vector<std::string> lines) {
 
 } // namespace
 
-TEST_CASE("every kernel has exactly the messages it announces") {
+TEST_CASE("tests/diagnostics: every kernel has exactly its messages") {
   int count = 0;
   for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/diagnostics")) {
     if (entry.path().extension() != ".tc")
@@ -92,12 +93,12 @@ TEST_CASE("every kernel has exactly the messages it announces") {
     count++;
     CAPTURE(entry.path().filename().string());
     Case test = read_case(entry.path());
-    auto lint_on = [](const FrontEndResult &right, Diagnostics &diagnostics) {
+    auto lint_on = [](const FrontEndResult &right, DiagnosticEngine &diagnostics) {
       for (const ir::Function &kernel : right.kernels)
         lint(kernel, diagnostics);
     };
     FrontEndResult result = translate_source(test.input, lint_on);
-    CHECK(join(told(result.diagnostics)) == join(test.expected));
+    CHECK(join(actual(result.diagnostics_text)) == join(test.expected));
     CHECK(result.kernels.empty() == (result.errors > 0));
   }
   CHECK(count > 10);

@@ -1,5 +1,5 @@
-// What messages say is to be typed does mend what they are about: applies the fixes of every kernel
-// in this folder, and compiles what comes out. A kernel in fixes_*.tc is right then.
+// Tests the fixes of diagnostics: applies the fixes of every kernel in this folder, and compiles
+// the result. A kernel in fixes_*.tc then has no messages.
 
 #include "diagnose/lint.h"
 #include "translate/translate.h"
@@ -21,7 +21,7 @@ std::string read(const std::filesystem::path &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The -D and so on that the kernel asks for in its comments.
+// The macros in comments of the form `// -D NAME=VALUE`.
 std::vector<Define> defines_in(const std::string &source) {
   std::vector<Define> defines;
   const std::string mark = "// -D ";
@@ -44,7 +44,7 @@ FrontEndResult translate_text(const std::string &name, const std::string &source
                          .include_dirs = {TRITONC_TESTS_DIR "/diagnostics"}};
   input.messages.max_errors = 0;
   FrontEndResult result =
-      translate_source(input, [](const FrontEndResult &right, Diagnostics &diagnostics) {
+      translate_source(input, [](const FrontEndResult &right, DiagnosticEngine &diagnostics) {
         for (const ir::Function &kernel : right.kernels)
           lint(kernel, diagnostics);
       });
@@ -52,7 +52,7 @@ FrontEndResult translate_text(const std::string &name, const std::string &source
   return result;
 }
 
-// Where a line and a column, in characters, are in a text.
+// The byte offset of a line and a column. The column counts UTF-8 characters.
 size_t offset_of(const std::string &text, int line, int column) {
   size_t at = 0;
   for (; line > 1; line--)
@@ -69,11 +69,11 @@ struct Change {
   std::string text;
 };
 
-void collect(const Diagnostic &finding, const std::string &source, std::vector<Change> &changes) {
-  for (const Replacement &edit : finding.fix)
+void collect(const Diagnostic &message, const std::string &source, std::vector<Change> &changes) {
+  for (const Replacement &edit : message.fix)
     changes.push_back({offset_of(source, edit.at.line, edit.at.column),
                        offset_of(source, edit.at.end_line, edit.at.end_column), edit.text});
-  for (const Diagnostic &note : finding.notes)
+  for (const Diagnostic &note : message.notes)
     collect(note, source, changes);
 }
 
@@ -82,10 +82,10 @@ struct Mended {
   size_t changes = 0;
 };
 
-Mended mended(std::string source, const std::vector<Diagnostic> &findings) {
+Mended mended(std::string source, const std::vector<Diagnostic> &diagnostics) {
   std::vector<Change> changes;
-  for (const Diagnostic &finding : findings)
-    collect(finding, source, changes);
+  for (const Diagnostic &message : diagnostics)
+    collect(message, source, changes);
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change &a, const Change &b) { return a.begin > b.begin; });
   for (const Change &change : changes)
@@ -93,22 +93,22 @@ Mended mended(std::string source, const std::vector<Diagnostic> &findings) {
   return {source, changes.size()};
 }
 
-bool has_fix(const Diagnostic &finding) {
-  return !finding.fix.empty() || std::any_of(finding.notes.begin(), finding.notes.end(), has_fix);
+bool has_fix(const Diagnostic &message) {
+  return !message.fix.empty() || std::any_of(message.notes.begin(), message.notes.end(), has_fix);
 }
 
-std::multiset<std::string> syntax_errors(const std::vector<Diagnostic> &findings) {
+std::multiset<std::string> syntax_errors(const std::vector<Diagnostic> &diagnostics) {
   std::multiset<std::string> texts;
-  for (const Diagnostic &finding : findings)
-    if (finding.name == "expected" || finding.name == "stray-character")
-      texts.insert(finding.text);
+  for (const Diagnostic &message : diagnostics)
+    if (message.name == "expected" || message.name == "stray-character")
+      texts.insert(message.text);
   return texts;
 }
 
 } // namespace
 
-TEST_CASE("fixes mend what they are about, and what comes out can be read") {
-  constexpr int max_rounds = 4; // a word that is wrong twice is said once, and some hide others
+TEST_CASE("fixes: remove their messages and add no syntax error") {
+  constexpr int max_passes = 4; // an error is reported once per word, and an error may hide others
   size_t sources = 0, changes = 0;
   for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/diagnostics")) {
     if (entry.path().extension() != ".tc")
@@ -117,9 +117,9 @@ TEST_CASE("fixes mend what they are about, and what comes out can be read") {
     CAPTURE(name);
     std::string source = read(entry.path());
     FrontEndResult result = translate_text(name, source);
-    std::multiset<std::string> known = syntax_errors(result.findings);
-    for (int round = 0; round < max_rounds; round++) {
-      Mended better = mended(source, result.findings);
+    std::multiset<std::string> known = syntax_errors(result.diagnostics);
+    for (int round = 0; round < max_passes; round++) {
+      Mended better = mended(source, result.diagnostics);
       if (better.changes == 0)
         break;
       sources += round == 0;
@@ -128,12 +128,12 @@ TEST_CASE("fixes mend what they are about, and what comes out can be read") {
       result = translate_text(name, source);
     }
     CAPTURE(source);
-    CAPTURE(result.diagnostics);
-    for (const Diagnostic &finding : result.findings)
-      CHECK_FALSE(has_fix(finding));
+    CAPTURE(result.diagnostics_text);
+    for (const Diagnostic &message : result.diagnostics)
+      CHECK_FALSE(has_fix(message));
     if (name.rfind("fixes_", 0) == 0)
-      CHECK(result.findings.empty());
-    for (const std::string &error : syntax_errors(result.findings))
+      CHECK(result.diagnostics.empty());
+    for (const std::string &error : syntax_errors(result.diagnostics))
       CHECK_MESSAGE(known.count(error) > 0, error);
   }
   CHECK(sources >= 10);

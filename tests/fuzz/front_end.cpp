@@ -1,4 +1,4 @@
-// Fuzz target: sources. See targets.h.
+// Fuzz target `front_end`: sources with options. See targets.h.
 
 #include "fuzz/source_input.h"
 #include "fuzz/targets.h"

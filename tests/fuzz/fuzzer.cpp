@@ -1,5 +1,5 @@
-// What libFuzzer calls, for the target that this file is compiled for: TARGET, and MUTATE if it has
-// a mutator of its own.
+// The entry points of libFuzzer for one target. Macros: TARGET, and MUTATE if the target has a
+// custom mutator.
 
 #include "fuzz/targets.h"
 
@@ -8,11 +8,11 @@
 
 namespace fuzz = tritonc::fuzz;
 
-// LLVM's and clang's libraries are used as Debian has them, without instrumentation: what their
-// code and ours do to one container or one memory pool, AddressSanitizer sees only half of.
+// Debian's libraries of LLVM and clang have no instrumentation. AddressSanitizer sees only our
+// accesses to a container or memory pool that both share. So its container checks are off.
 //
-// No single allocation may be larger than all memory that an input may take. libFuzzer would see to
-// that too, but only where it looks for leaks as well, by hooks that take a fifth of all time.
+// The limit of one allocation is the memory limit of an input. libFuzzer has the same check, but
+// only together with leak detection, whose hooks take a fifth of the time.
 extern "C" const char *__asan_default_options() {
   return "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:malloc_context_size=1:"
          "quarantine_size_mb=4:allocator_release_to_os_interval_ms=-1:max_allocation_size_mb=1024";
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifdef MUTATE
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
-// Now and then libFuzzer's own mutations.
+// Every 16th seed uses libFuzzer's own mutations.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
   if (seed % 16 == 0)
     return LLVMFuzzerMutate(data, size, most);

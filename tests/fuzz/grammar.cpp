@@ -1,8 +1,9 @@
-// Fuzz target: sources that a grammar makes. See targets.h.
+// Fuzz target `grammar`: sources generated from a grammar. See targets.h.
 //
-// Every decision is a byte of the input, so libFuzzer's mutations change a kernel here and there;
-// where there are no more bytes, the shortest is taken. Types and shapes are right mostly, so that
-// mistakes are met by the rule that is about them, and the rest of the kernel is looked at, too.
+// Each byte of the input decides one choice, so a mutation by libFuzzer changes one part of a
+// kernel. After the last byte, the grammar takes the shortest choice. Most types and shapes are
+// valid. So an error reaches the check for it, and the front end also checks the rest of the
+// kernel.
 
 #include "fuzz/source_input.h"
 #include "fuzz/targets.h"
@@ -18,7 +19,7 @@
 namespace tritonc::fuzz {
 namespace {
 
-using Shape = std::vector<int64_t>; // sources have tiles of more elements than an int counts
+using Shape = std::vector<int64_t>; // the number of elements may exceed int
 
 class Grammar {
 public:
@@ -70,7 +71,7 @@ private:
       "__ca", "__cg",          "__cs",          "__cv",        "__wb",
       "__wt", "__no_allocate", "__evict_first", "__evict_last"};
 
-  // Below `count`; 0 where there are no more bytes.
+  // A number below `count` from the next byte; 0 after the last byte.
   size_t choose(size_t count) {
     if (bytes_.empty())
       return 0;
@@ -139,7 +140,7 @@ private:
       return "select(" + number(operand_shape(shape), depth) + ", " + number(shape, depth) + ", " +
              number(operand_shape(shape), depth) + ")";
     case 25:
-      return turned(shape, depth);
+      return transposed(shape, depth);
     case 26:
       return "*" + access(shape, depth) + pointer(shape, depth);
     case 27:
@@ -179,11 +180,11 @@ private:
       if (shape.size() == 1)
         return "(" + std::to_string(choose(4)) + " ... " + std::to_string(shape[0]) + ")";
       if (shape.size() >= 2)
-        return product(shape, depth);
+        return matmul(shape, depth);
       return "get_program_id(" + std::to_string(choose(3)) + ")";
     case 15:
       if (shape.size() >= 2)
-        return product(shape, depth);
+        return matmul(shape, depth);
       return "get_num_programs(" + std::to_string(choose(4)) + ")";
     case 16:
       if (shape.size() >= 2)
@@ -203,7 +204,7 @@ private:
              pointer(operand_shape(shape), depth) + ")";
     case 22:
     case 23:
-      return at_positions(shape, depth);
+      return indexed(shape, depth);
     case 21:
       return "(" + number(shape, depth) + " ?: " + number(operand_shape(shape), depth) + ")";
     default:
@@ -212,7 +213,7 @@ private:
     }
   }
 
-  // A shape that goes with it.
+  // A shape that broadcasts to `shape`.
   Shape operand_shape(const Shape &shape) {
     if (choose(3) == 0)
       return {};
@@ -232,8 +233,8 @@ private:
     return text + "]";
   }
 
-  // Scans, elements at positions, single elements.
-  std::string at_positions(const Shape &shape, int depth) {
+  // Scans, gathers and single elements.
+  std::string indexed(const Shape &shape, int depth) {
     Shape whole = shape;
     size_t axis = choose(shape.size() + 1);
     size_t kind = axis < shape.size() ? choose(3) : 2;
@@ -250,7 +251,7 @@ private:
     return text + "]";
   }
 
-  // Of a tile with fewer axes.
+  // Broadcasts a tile with fewer axes.
   std::string repeated(const Shape &shape, int depth) {
     if (shape.empty())
       return number(shape, depth);
@@ -265,7 +266,7 @@ private:
     return "(" + number(part, depth) + ")[" + text + "]";
   }
 
-  std::string product(const Shape &shape, int depth) {
+  std::string matmul(const Shape &shape, int depth) {
     Shape left = shape, right = shape;
     left[1] = right[0] = choose(2) ? 16 : 32;
     return "(" + number(left, depth) + " @ " + number(right, depth) + ")";
@@ -285,15 +286,15 @@ private:
     return "(" + known->name + (choose(8) == 7 ? " - " : " + ") + number(shape, depth - 1) + ")";
   }
 
-  // A mask, a hint for caches, both or neither.
+  // A mask, a cache hint, or both.
   std::string access(const Shape &shape, int depth) {
     std::string mask = choose(3) ? number(operand_shape(shape), depth) : "";
     std::string hint = mask.empty() || choose(2) ? of(hints) : "";
     return "?(" + mask + (mask.empty() || hint.empty() ? "" : ", ") + hint + ")";
   }
 
-  // Other axes in front, by a permutation or in a cast.
-  std::string turned(const Shape &shape, int depth) {
+  // A permutation of axes, or a cast to another shape.
+  std::string transposed(const Shape &shape, int depth) {
     if (shape.empty() || choose(2)) {
       Shape flat = {1};
       for (int64_t extent : shape)
@@ -322,7 +323,7 @@ private:
   }
 
   std::string atomic(const Shape &shape, int depth) {
-    if (choose(16) == 15) // as the old compiler had them
+    if (choose(16) == 15) // the syntax of the old compiler
       return (choose(2)
                   ? "f32_atomic_add"
                   : "atomic_add" + (choose(2) ? "_float_16x16" : "(" + of(types) + ", 16, 16)")) +
@@ -346,7 +347,7 @@ private:
     return text + ")";
   }
 
-  // What does not belong there.
+  // An expression that is often invalid here.
   std::string odd(const Shape &shape, int depth) {
     switch (choose(6)) {
     case 0:
@@ -427,7 +428,7 @@ private:
     case 13:
       text_ += !in_function_ || seldom() ? "return;\n" : returned();
       return;
-    case 17: // a lock, or what waits for others
+    case 17: // spins on a lock or on other programs
       text_ += "while (" + atomic({}, 1) + " " + of(binaries) + " " + literal() + ")\n;\n";
       return;
     case 14:
@@ -480,7 +481,7 @@ private:
     variables_.push_back(made);
   }
 
-  // --- Outside of functions.
+  // --- Declarations at file scope.
 
   std::string launch_expression(int depth) {
     if (depth == 0 || choose(3) == 0)

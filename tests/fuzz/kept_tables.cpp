@@ -1,10 +1,10 @@
-// Keeps the largest allocation of each input for the next one.
+// Keeps large allocations of one input for the next input.
 //
-// clang's preprocessor begins with a table for 8,192 names, 196 KB. AddressSanitizer's allocator
-// maps whatever is that large anew and unmaps it again: a hundred page faults for each input, a
-// fifth of front_end's time and more on virtual machines. It comes by `calloc` and goes by `free`,
-// which the linker replaces by these (--wrap). Our own code uses neither, and what clang does to
-// its table is not instrumented anyway.
+// clang's preprocessor allocates a table for 8,192 names, 196 KB. AddressSanitizer's allocator maps
+// and unmaps blocks of this size. This costs a hundred page faults per input, a fifth of the time
+// of front_end, and more on virtual machines. clang uses `calloc` and `free` for the table. The
+// linker replaces them by the functions below (--wrap). Our own code uses neither function, and
+// clang's accesses to its table have no instrumentation.
 
 #include <cstddef>
 #include <cstring>
@@ -14,7 +14,7 @@ extern "C" void __real_free(void *block);
 
 namespace {
 
-constexpr size_t least = 128 * 1024, most = 256 * 1024; // from 128 KB on, the allocator maps
+constexpr size_t least = 128 * 1024, most = 256 * 1024; // the allocator maps blocks from 128 KB on
 
 struct Kept {
   void *block = nullptr;

@@ -1,4 +1,4 @@
-// Sources in memory. See memory_files.h.
+// Source files in memory. See memory_files.h.
 
 #include "fuzz/memory_files.h"
 
@@ -27,7 +27,7 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> regular_files() {
   return system;
 }
 
-FileProblem problem_with(const std::string &path) {
+FileProblem problem_with(const std::string &path, uint64_t) {
   for (const auto &file : fuzz::files())
     if (file.first == path)
       return {};

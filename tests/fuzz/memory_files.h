@@ -1,8 +1,7 @@
-// Sources in memory, for as fast an execution as there can be: what the front end opens is looked
-// up here instead of on the machine.
+// Source files in memory, for speed: the front end opens these files instead of files on disk.
 //
-// memory_files.cpp defines what source/source_file.h declares; a program that is linked with it has
-// these files and no others.
+// memory_files.cpp defines the functions of diagnostics/source_file.h. A program that links it sees
+// only these files.
 
 #pragma once
 
@@ -12,7 +11,7 @@
 
 namespace tritonc::fuzz {
 
-/// From now on there are these files, and no others: paths ("/kernel.tc") and contents.
+/// Replaces all files by `files`: paths ("/kernel.tc") and contents.
 void set_files(std::vector<std::pair<std::string, std::string>> files);
 
 } // namespace tritonc::fuzz

@@ -1,4 +1,4 @@
-// Fuzz target: the whole path. See targets.h.
+// Fuzz target `ptx`: from source to PTX. See targets.h.
 
 #include "backend/ptx.h"
 #include "fuzz/source_input.h"
@@ -17,7 +17,7 @@
 namespace tritonc::fuzz {
 namespace {
 
-// How many numbers the threads hold in all steps together, about: what LLVM's time grows with.
+// The approximate number of values per thread over all operations. LLVM's time grows with it.
 int64_t work_of(const ir::Function &fn) {
   int64_t work = 0;
   ir::for_each_op(*fn.body, [&](const ir::Op &op) {
@@ -29,7 +29,7 @@ int64_t work_of(const ir::Function &fn) {
   return work;
 }
 
-// Time grows with the size of a kernel without a limit of ours; larger ones would only show that.
+// Compile time grows with the size of a kernel. Larger kernels would only exceed the time limit.
 constexpr int64_t max_work = 6000;
 
 bool compile(const ir::Function &source, const SourceInput &options) {

@@ -1,10 +1,10 @@
-// Gives files to the fuzz targets, without libFuzzer: what was found once, and the corpus, in every
-// build.
+// Runs the fuzz targets on files, without libFuzzer and in every build: the corpus, and inputs that
+// once failed.
 //
 //     test_fuzz_inputs <target> <file or folder>...
 //
-// A crash ends it; the file is named before. Exit code 1: an input took more than three seconds, or
-// all together a gigabyte.
+// The program prints each path before it runs the file, so a crash follows its path. Exit code 1:
+// an input took more than 3 seconds, or the process used more than 1 GiB.
 
 #include "fuzz/targets.h"
 
@@ -29,7 +29,7 @@ const std::map<std::string, Target *> targets = {{"front_end", fuzz::front_end},
                                                  {"tile_ir", fuzz::tile_ir},
                                                  {"ptx", fuzz::ptx}};
 
-constexpr double max_seconds = 3; // one is the limit; but a machine may be slow, and busy
+constexpr double max_seconds = 3; // the goal is 1 second; a machine may be slow or busy
 constexpr long max_kilobytes = 1024 * 1024;
 
 double seconds_for(Target *target, const std::string &input) {
@@ -39,7 +39,7 @@ double seconds_for(Target *target, const std::string &input) {
 }
 
 std::vector<fs::path> files_in(const fs::path &path) {
-  if (!fs::exists(path)) // a target in which nothing was found yet
+  if (!fs::exists(path)) // a target without failures so far
     return {};
   if (!fs::is_directory(path))
     return {path};
@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
       std::printf("%s\n", path.c_str());
       std::fflush(stdout);
       double seconds = seconds_for(found->second, input.str());
-      if (seconds > max_seconds) // once more: the machine may have been busy
+      if (seconds > max_seconds) // try again: the machine may have been busy
         seconds = std::min(seconds, seconds_for(found->second, input.str()));
       if (seconds > max_seconds) {
         std::printf("took %.1f seconds\n", seconds);

@@ -1,4 +1,4 @@
-// Sources with their options, and the front end on them. See source_input.h.
+// Parses sources with options, and runs the front end on them. See source_input.h.
 
 #include "fuzz/source_input.h"
 
@@ -78,7 +78,7 @@ FrontEndResult run_front_end(const SourceInput &source) {
   set_files(source.files);
   FrontEndInput input = source.input;
   Declarations declarations;
-  if (source.may_have_axes()) // else it says nothing that the translation would not
+  if (source.may_have_axes()) // otherwise, translate_source reports the same errors
     declarations = read_declarations(input);
   for (const Axis &axis : declarations.axes)
     if (!axis.values.empty())
@@ -87,10 +87,10 @@ FrontEndResult run_front_end(const SourceInput &source) {
   FrontEndResult result = translate_source(input);
   static Count count("sources without errors");
   count += result.errors == 0;
-  if (result.errors > 0 && result.diagnostics.find("error: ") == std::string::npos)
-    fail("an error without a message", result.diagnostics);
+  if (result.errors > 0 && result.diagnostics_text.find("error: ") == std::string::npos)
+    fail("an error without a message", result.diagnostics_text);
   if (result.errors > 0 && !result.kernels.empty())
-    fail("kernels in spite of errors", result.diagnostics);
+    fail("kernels in spite of errors", result.diagnostics_text);
   for (const auto *kernels : {&result.kernels, &result.checked})
     for (const ir::Function &kernel : *kernels)
       if (std::string broken = ir::verify(kernel); !broken.empty())

@@ -1,11 +1,11 @@
-// A source with all that a command line says about it, as one text: what the targets that start
-// with Triton-C take.
+// A Triton-C source and its command-line options as one text: the input of the targets front_end,
+// grammar and ptx.
 //
-//     //! define TYPE half          a macro: a name and its tokens
-//     //! grid cdiv(n, 64)          replaces the source's
-//     //! gpu 90a 2                 for which, and in the how-manieth of its schedules
+//     //! define TYPE half          a macro: its name and tokens
+//     //! grid cdiv(n, 64)          replaces the grid of the source
+//     //! gpu 90a 2                 the GPU and the index of the schedule
 //     __global__ void k(...) ...
-//     //! file part.tch             what follows can be included
+//     //! file part.tch             the next lines are the include file part.tch
 //     #define N 16
 
 #pragma once
@@ -31,13 +31,13 @@ struct SourceInput {
   explicit SourceInput(std::string_view text);
 
   bool may_have_axes() const;
-  /// The GPU, or another one, if there is none of that name.
+  /// The GPU named by `gpu`; sm_80 if the name is unknown.
   const Gpu *known_gpu() const;
-  /// One of the schedules, whatever the number.
+  /// The schedule with the index `schedule`, modulo the number of schedules.
   Schedule chosen(std::vector<Schedule> schedules) const;
 };
 
-/// How often a target came to its end, said when the process ends: not every input does.
+/// Counts how often a target completed, and prints the count at exit. Invalid inputs end early.
 class Count {
 public:
   explicit Count(const char *what) : what_(what) {}
@@ -49,12 +49,12 @@ private:
   long count_ = 0;
 };
 
-/// Says what is wrong and ends the process, as a failed assertion does.
+/// Prints the failure and aborts the process.
 [[noreturn]] void fail(const std::string &what, const std::string &about = "");
 
-/// What the tool does up to tile IR: the axes, then the kernels with the first value of each.
-/// Fails where the front end breaks a promise: what it refuses is refused with a message, and what
-/// it takes becomes tile IR that keeps to the rules.
+/// Translates a source to tile IR: first the axes, then the kernels with the first value of each
+/// axis. Calls fail() if the front end rejects a source without a message, or returns invalid tile
+/// IR.
 FrontEndResult run_front_end(const SourceInput &source);
 
 } // namespace tritonc::fuzz

@@ -1,5 +1,5 @@
-// The fuzz targets: each takes any bytes, and returns, unless there is a bug. Who calls them:
-// libFuzzer, through fuzzer.cpp; and replay.cpp, for inputs of files, in every build.
+// The fuzz targets. Each accepts any bytes and returns, unless there is a bug. libFuzzer calls them
+// through fuzzer.cpp. replay.cpp calls them for files, in every build.
 
 #pragma once
 
@@ -10,21 +10,21 @@
 
 namespace tritonc::fuzz {
 
-/// A source with options (source_input.h), through the preprocessor, the parser, the checker and
-/// the translation to tile IR.
+/// Runs a source with options (source_input.h) through preprocessor, parser, checker and
+/// translation to tile IR.
 void front_end(std::string_view bytes);
 
-/// The same with the source that a grammar makes of the bytes, which is wrong in few places.
+/// Generates a source from the bytes with a grammar, and runs it like front_end. It has few errors.
 void grammar(std::string_view bytes);
 
-/// Tile IR as text (ir/printer.h): the parser, and, if the verifier accepts what it reads, all
-/// passes. The first line may say for what, as in source_input.h: `//! gpu 90a 2`.
+/// Parses tile IR as text (ir/printer.h). If the verifier accepts the function, runs all passes.
+/// The first line may name GPU and schedule, as in source_input.h: `//! gpu 90a 2`.
 void tile_ir(std::string_view bytes);
 
-/// A source with options through everything up to PTX.
+/// Compiles a source with options to PTX.
 void ptx(std::string_view bytes);
 
-/// Makes another input for a target that wants text of a form that bytes seldom have.
+/// Mutates an input into another text, for targets that random bytes seldom pass.
 using Mutate = std::string(std::string_view bytes, uint64_t seed);
 Mutate mutate_tile_ir, mutate_source;
 

@@ -1,4 +1,4 @@
-// Changes of a text. See text_mutator.h.
+// Mutates a text by words and lines. See text_mutator.h.
 
 #include "fuzz/text_mutator.h"
 
@@ -124,8 +124,8 @@ void TextMutator::change_number(Word &word) {
                                                        "9223372036854775808"};
   int64_t value = 0;
   const char *begin = word.text.data(), *end = begin + word.text.size();
-  bool is_plain = std::from_chars(begin, end, value).ptr == end;
-  if (!is_plain || value > int64_t(1) << 40 || draw_.chance(20)) {
+  bool is_decimal = std::from_chars(begin, end, value).ptr == end;
+  if (!is_decimal || value > int64_t(1) << 40 || draw_.chance(20)) {
     word.text = draw_.pick(interesting);
     return;
   }
@@ -160,7 +160,7 @@ void TextMutator::change_word(std::vector<Line> &lines) {
   }
 }
 
-// One word into another, wherever it is: types stay types of their like.
+// Replaces all uses of one word by another word, so that uses of a type or a name stay consistent.
 void TextMutator::change_all(std::vector<Line> &lines) {
   Kind kind = draw_.pick({Kind::name, Kind::number});
   Word *word = any_word(lines, kind);
@@ -180,7 +180,7 @@ void TextMutator::change_all(std::vector<Line> &lines) {
         each.text = to.text;
 }
 
-// Values that a copy defines get names of their own; the copy's later lines use them.
+// Gives new names to values that copied lines define, and renames their uses in the copied lines.
 void TextMutator::rename_results(std::vector<Line> &lines, size_t first, size_t count) {
   for (size_t i = first; i < first + count; i++) {
     bool defines = std::any_of(lines[i].begin(), lines[i].end(),

@@ -1,9 +1,9 @@
-// Changes a text by whole words and whole lines, so that what comes out is often well formed: what
-// bytes that are flipped at random seldom are.
+// Mutates a text by words and lines. The result is often well-formed, unlike a text with random bit
+// flips.
 
 #pragma once
 
-#include "random/draw.h"
+#include "random_kernels/draw.h"
 
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ namespace tritonc::fuzz {
 
 class TextMutator {
 public:
-  /// `words`: what may be put in, besides what the text has already.
+  /// `words`: words to insert, in addition to the words of the text.
   TextMutator(std::string_view text, uint64_t seed, std::vector<std::string> words = {});
 
-  /// The text with one change or a few; another one each time. Sometimes only the first line
-  /// changes, in which it says what it is for.
+  /// The text with 1 to 4 random changes, different for each call. Sometimes only the first line
+  /// changes: GPU and schedule.
   std::string mutated();
 
 private:

@@ -1,8 +1,8 @@
-// Fuzz target: tile IR. See targets.h.
+// Fuzz target `tile_ir`: tile IR through all passes. See targets.h.
 //
-// Passes promise to be correct on any function that keeps to the rules and in which their *Needs*
-// hold. What the whole pipeline needs is a function as `translate/` makes them: no layouts, and
-// none of the operations that passes make.
+// A pass must be correct for every valid function that satisfies its *Needs*. The whole pipeline
+// needs a function like the result of `translate/`: without layouts, and without operations that
+// only passes create.
 
 #include "analysis/launch_config.h"
 #include "fuzz/source_input.h"
@@ -66,7 +66,7 @@ bool is_set_by_passes(std::string_view attribute) {
   return !others.count(attribute);
 }
 
-// Whether it could have come from `translate/`.
+// Whether `translate/` could return this function.
 bool is_as_translated(const ir::Function &fn) {
   bool is = fn.warps == 0 && fn.consumer_groups == 1 && fn.producer_warps == 0 &&
             fn.shared_bytes == 0 && fn.blocks_per_sm == 0;
@@ -146,7 +146,7 @@ void tile_ir(std::string_view bytes) {
   SourceInput options(bytes.substr(0, bytes.find('\n')));
   const Gpu *gpu = options.known_gpu();
   const Schedule schedule = options.chosen(test::schedules_for(fn, *gpu));
-  // After each pass takes as long as the passes; of most inputs only what comes out is looked at.
+  // Verification after each pass doubles the time. So 3 of 4 inputs are verified only at the end.
   bool verifies_each =
       std::getenv("TRITONC_FUZZ_SHOW") || std::hash<std::string_view>()(bytes) % 4 == 0;
   run_pipeline(

@@ -1,5 +1,5 @@
-// The words of Triton-C that mutations and the grammar put into sources: the fuzzers' dictionary
-// (front_end.dict) has the same.
+// The words of Triton-C that the mutator and the grammar insert into sources, from the dictionary
+// triton_c.dict.
 
 #pragma once
 

@@ -61,7 +61,7 @@ CompileResult compile_case(const Case &one, const char *gpu, Stage stage,
                                   .gpus = {find_gpu(gpu)},
                                   .stage = stage,
                                   .print_after = print_after});
-  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
   return result;
 }
 

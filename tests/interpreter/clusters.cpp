@@ -43,7 +43,7 @@ void Machine::cluster_reduce(const Op &op) {
 void Machine::cluster_load_reduce(const Op &op) {
   not_by_producer(op);
   size_t elements = size_t(op.result()->type.elements());
-  const Element *first = slot(op, op.operand(0), op.operand(1));
+  const Element *first = stage(op, op.operand(0), op.operand(1));
   join(op, first ? Tile(first, first + elements) : Tile(elements, Element::no_value()));
 }
 

@@ -95,11 +95,11 @@ TEST_CASE("cluster_reduce: adds in the order of the blocks") {
 }
 
 TEST_CASE("cluster_reduce: adds buffers stage by stage") {
-  auto of_slot = [](const std::string &slot) {
+  auto of_slot = [](const std::string &stage) {
     return y_of(blocks(2, "%s = shared_alloc : shared<f32>[2,8]\n shared_store %own, %s, %zero\n"
                           "shared_store %ten, %s, %one\n cluster_barrier\n"
                           "%sum = cluster_load_reduce %s, " +
-                              slot + " {blocks = 2} : f32[8]\n cluster_barrier\n store %q, %sum"));
+                              stage + " {blocks = 2} : f32[8]\n cluster_barrier\n store %q, %sum"));
   };
   CHECK(of_slot("%zero") == line(2, 10));
   CHECK(of_slot("%one") == line(0, 20));

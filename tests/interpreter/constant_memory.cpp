@@ -22,7 +22,7 @@ std::vector<uint8_t> initial_constants(const Function &fn) {
     };
     for (int64_t value : part.values)
       put(Element::of_integer(wrapped(part.elem, value)));
-    for (double number : part.numbers)
+    for (double number : part.floats)
       put(Element::of_number(rounded(part.elem, number)));
   }
   return bytes;

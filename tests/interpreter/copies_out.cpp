@@ -15,13 +15,13 @@ using namespace ir;
 
 void Machine::tma_store_async(const Op &op) {
   not_by_producer(op);
-  const Element *from = slot(op, op.operand(1), op.operand(2));
+  const Element *from = stage(op, op.operand(1), op.operand(2));
   if (!from)
     return;
   check_box(op, 3, true);
   auto [buffer, first] = place_of(op.operand(1), from);
   if (is_unfenced({buffer, first}))
-    find(Report::Kind::not_fenced, op, -1, "no proxy_fence since its slot was written");
+    find(Report::Kind::not_fenced, op, -1, "no proxy_fence since its stage was written");
   const Type &type = op.operand(1)->type;
   std::vector<std::optional<Element>> pointers =
       mapped(op, Shape(type.shape.begin() + 1, type.shape.end()), 3);

@@ -25,11 +25,11 @@ Ran ran(const std::string &operations, const std::string &size = "8") {
              operations);
 }
 
-std::string write(const std::string &tile, const std::string &slot) {
-  return "shared_store " + tile + ", %s, " + slot + "\n";
+std::string write(const std::string &tile, const std::string &stage) {
+  return "shared_store " + tile + ", %s, " + stage + "\n";
 }
-std::string copy(const std::string &slot, const std::string &at) {
-  return "tma_store_async %my, %s, " + slot + ", " + at + "\n";
+std::string copy(const std::string &stage, const std::string &at) {
+  return "tma_store_async %my, %s, " + stage + ", " + at + "\n";
 }
 std::string wait(const std::string &pending = "0") {
   return "tma_store_wait {pending = " + pending + "}\n";

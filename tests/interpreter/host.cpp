@@ -57,7 +57,7 @@ std::optional<Element> Machine::computed(const Value *value) {
   case Opcode::num_programs_:
     return Element::of_integer(launch_.grid[size_t(op.get(attr::axis_))]);
   case Opcode::num_sms_:
-    return Element::of_integer(launch_.multiprocessors);
+    return Element::of_integer(launch_.num_sms);
   case Opcode::host_value_:
     return operands[0];
   case Opcode::cast_:

@@ -12,10 +12,10 @@ using Kind = Report::Kind;
 
 namespace {
 
-Ran ran(const std::string &operations, std::array<int, 3> grid, int multiprocessors = 3) {
+Ran ran(const std::string &operations, std::array<int, 3> grid, int num_sms = 3) {
   Launch launch;
   launch.grid = grid;
-  launch.multiprocessors = multiprocessors;
+  launch.num_sms = num_sms;
   return Ran("%one = constant {value = 1} : i32\n %two = constant {value = 2} : i32\n" + operations,
              "i32", "", launch);
 }

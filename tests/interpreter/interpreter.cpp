@@ -187,8 +187,8 @@ void Machine::check_the_end() {
   if (finished_ < products_.size())
     find(Report::Kind::wgmma_not_awaited, last, -1,
          "products in the background are still under way");
-  for (const Mbarriers &ring : mbarriers_)
-    for (const Mbarrier &here : ring.slots)
+  for (const Mbarriers &buffer : mbarriers_)
+    for (const Mbarrier &here : buffer.stages)
       if (tma_load_asyncs_.empty() && here.landed < here.announced)
         find(Report::Kind::bad_mbarrier, last, -1,
              "a phase announces " + std::to_string(here.announced) + " bytes, and " +

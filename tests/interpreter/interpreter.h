@@ -43,7 +43,7 @@ enum class Turns : uint8_t { producer_first, workers_first, alternate };
 
 struct Launch {
   std::array<int, 3> grid = {1, 1, 1}; // in programs
-  int multiprocessors = 3;             // SMs of the GPU
+  int num_sms = 3;                     // SMs of the GPU
   Turns turns = Turns::producer_first;
   std::vector<Element> arguments;  // one per parameter
   std::vector<uint8_t> constants;  // filled by the host; empty = not filled

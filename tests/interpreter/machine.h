@@ -148,7 +148,7 @@ private:
   // shared_memory.cpp
   struct SharedBuffer {
     Tile elements;
-    int64_t slots = 0;
+    int64_t stages = 0;
   };
   // An asynchronous copy of one element from global memory (or of zero) to a buffer.
   struct Copy {
@@ -169,9 +169,9 @@ private:
   void async_commit();
   void async_wait(const ir::Op &op);
   void land(const Copy &copy);
-  Element *slot(const ir::Op &op, const ir::Value *buffer, const ir::Value *slot);
+  Element *stage(const ir::Op &op, const ir::Value *buffer, const ir::Value *stage);
   Place place_of(const ir::Value *buffer, const Element *first) const;
-  bool is_slot(const ir::Op &op, const Element &index, int64_t slots);
+  bool is_stage(const ir::Op &op, const Element &index, int64_t stages);
 
   // mbarriers.cpp
   struct Mbarrier {
@@ -182,13 +182,13 @@ private:
     int64_t landed = 0;    // bytes of landed copies
   };
   struct Mbarriers {
-    std::vector<Mbarrier> slots;
+    std::vector<Mbarrier> stages;
     int64_t arrivals = 0;
   };
   // The location of an mbarrier.
   struct At {
-    int ring = 0;
-    size_t slot = 0;
+    int buffer = 0;
+    size_t stage = 0;
   };
   struct MapCopy {
     const ir::Op *op;
@@ -207,7 +207,7 @@ private:
   void mbarrier_arrive(const ir::Op &op);
   void tma_load_async(const ir::Op &op);
   std::optional<At> mbarrier_of(const ir::Op &op, size_t first);
-  Mbarrier &mbarrier(At at) { return mbarriers_[size_t(at.ring)].slots[at.slot]; }
+  Mbarrier &mbarrier(At at) { return mbarriers_[size_t(at.buffer)].stages[at.stage]; }
   void settle(const ir::Op &op, At at);
   void misuse(const ir::Op &op, std::string text);
   bool is_over(const Wait &wait);
@@ -235,15 +235,15 @@ private:
   struct Product {
     const ir::Op *op;
     Held sum;
-    std::array<Tile, 2> factors = {}; // operands at the start
-    std::array<size_t, 2> slots = {}; // first elements of operands in shared memory
+    std::array<Tile, 2> factors = {};  // operands at the start
+    std::array<size_t, 2> stages = {}; // first elements of operands in shared memory
     Tile result = {};
     bool is_taken = false; // another wgmma accumulates to it
   };
   void wgmma_ss(const ir::Op &op);
   void wgmma_rs(const ir::Op &op);
   Product new_product(const ir::Op &op, size_t sum);
-  bool fetch(Product &product, size_t number, const ir::Value *buffer, const ir::Value *slot);
+  bool fetch(Product &product, size_t number, const ir::Value *buffer, const ir::Value *stage);
   void start(Product &&product, size_t sum);
   void wgmma_wait(const ir::Op &op);
   Tile matmul_operand_of(const Product &product, size_t number) const;

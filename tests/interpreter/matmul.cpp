@@ -37,16 +37,16 @@ Tile Machine::matmul_operand_of(const Product &product, size_t number) const {
   Source source = source_of(*product.op, number);
   if (!source.buffer)
     return product.factors[number];
-  Shape slot_shape(source.buffer->type.shape.begin() + 1, source.buffer->type.shape.end()), shape;
-  std::vector<int64_t> of_slot = row_major_strides(slot_shape), strides;
+  Shape stage_shape(source.buffer->type.shape.begin() + 1, source.buffer->type.shape.end()), shape;
+  std::vector<int64_t> of_slot = row_major_strides(stage_shape), strides;
   for (int64_t axis : source.perm) {
-    shape.push_back(slot_shape[size_t(axis)]);
+    shape.push_back(stage_shape[size_t(axis)]);
     strides.push_back(of_slot[size_t(axis)]);
   }
   if (product.op->is(Opcode::wgmma_rs_))
     shape[0] = product.op->operand(0)->type.shape[1];
   const Tile &elements = shared_[size_t(scalar(source.buffer).integer)].elements;
-  size_t first = product.slots[number] + size_t(source.first_k * strides[0]);
+  size_t first = product.stages[number] + size_t(source.first_k * strides[0]);
   Tile factor;
   for (int64_t place : places(shape, strides))
     factor.push_back(elements[first + size_t(place)]);
@@ -78,14 +78,14 @@ Machine::Product Machine::new_product(const Op &op, size_t sum) {
 }
 
 // Operand `number` is in a stage. Returns false, after a report, if the stage does not exist.
-bool Machine::fetch(Product &product, size_t number, const Value *buffer, const Value *slot) {
-  const Element *first = this->slot(*product.op, buffer, slot);
+bool Machine::fetch(Product &product, size_t number, const Value *buffer, const Value *stage) {
+  const Element *first = this->stage(*product.op, buffer, stage);
   if (!first)
     return false;
   Place place = place_of(buffer, first);
   if (is_unfenced(place))
     find(Report::Kind::not_fenced, *product.op, -1, "no proxy_fence since a factor was written");
-  product.slots[number] = place.second;
+  product.stages[number] = place.second;
   product.factors[number] = matmul_operand_of(product, number);
   return true;
 }

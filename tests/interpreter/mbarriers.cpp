@@ -19,10 +19,10 @@ namespace tritonc::interpreter {
 using namespace ir;
 
 void Machine::mbarriers(const Op &op) {
-  Mbarriers ring;
-  ring.arrivals = op.get(attr::arrivals_);
-  ring.slots.assign(size_t(op.result()->type.shape[0]), Mbarrier{ring.arrivals});
-  mbarriers_.push_back(std::move(ring));
+  Mbarriers buffer;
+  buffer.arrivals = op.get(attr::arrivals_);
+  buffer.stages.assign(size_t(op.result()->type.shape[0]), Mbarrier{buffer.arrivals});
+  mbarriers_.push_back(std::move(buffer));
   define(op, Element::of_integer(int64_t(mbarriers_.size()) - 1));
 }
 
@@ -37,10 +37,10 @@ void Machine::stage_phase(const Op &op) {
 // exist.
 std::optional<Machine::At> Machine::mbarrier_of(const Op &op, size_t first) {
   At at{int(scalar(op.operand(first)).integer), 0};
-  const Element &slot = scalar(op.operand(first + 1));
-  if (!is_slot(op, slot, int64_t(mbarriers_[size_t(at.ring)].slots.size())))
+  const Element &stage = scalar(op.operand(first + 1));
+  if (!is_stage(op, stage, int64_t(mbarriers_[size_t(at.buffer)].stages.size())))
     return std::nullopt;
-  at.slot = size_t(slot.integer);
+  at.stage = size_t(stage.integer);
   return at;
 }
 
@@ -59,7 +59,7 @@ void Machine::settle(const Op &op, At at) {
     return misuse(op, "a phase in which copies of " + std::to_string(here.started) +
                           " bytes have started announces " + std::to_string(here.announced));
   if (here.landed == here.announced)
-    here = {mbarriers_[size_t(at.ring)].arrivals, here.phases + 1};
+    here = {mbarriers_[size_t(at.buffer)].arrivals, here.phases + 1};
 }
 
 void Machine::mbarrier_arrive(const Op &op) {
@@ -75,7 +75,7 @@ void Machine::mbarrier_arrive(const Op &op) {
   for (int i = 0; i < arrivals && !ended_; i++) {
     if (here.to_arrive == 0 || here.phases != phase)
       return misuse(op, "more arrivals than the " +
-                            std::to_string(mbarriers_[size_t(at->ring)].arrivals) +
+                            std::to_string(mbarriers_[size_t(at->buffer)].arrivals) +
                             " that a phase expects");
     here.to_arrive--;
     settle(op, *at);
@@ -108,7 +108,7 @@ void Machine::mbarrier_wait(const Op &op) {
 bool Machine::land_for(const Wait &wait) {
   auto copy =
       std::find_if(tma_load_asyncs_.begin(), tma_load_asyncs_.end(), [&](const MapCopy &copy) {
-        return copy.at.ring == wait.at.ring && copy.at.slot == wait.at.slot;
+        return copy.at.buffer == wait.at.buffer && copy.at.stage == wait.at.stage;
       });
   if (copy == tma_load_asyncs_.end())
     return false;
@@ -124,7 +124,7 @@ bool Machine::land_for(const Wait &wait) {
 void Machine::tma_load_async(const Op &op) {
   if (!is_producer() || producers_ > 1)
     find(Report::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
-  Element *to = slot(op, op.operand(1), op.operand(2));
+  Element *to = stage(op, op.operand(1), op.operand(2));
   std::optional<At> at = mbarrier_of(op, 3);
   if (!to || !at)
     return;
@@ -159,8 +159,8 @@ void Machine::stuck(const std::vector<Wait> &waits) {
     bool by_producer = !parts_.empty() && wait.op == parts_.back().wait.op;
     text += (text.empty() ? "" : "; ") +
             std::string(by_producer ? "the producer warp waits" : "the program's warps wait") +
-            " for parity " + std::to_string(wait.parity) + " of slot " +
-            std::to_string(wait.at.slot) + (name.empty() ? "" : " of %" + name) + " (" +
+            " for parity " + std::to_string(wait.parity) + " of stage " +
+            std::to_string(wait.at.stage) + (name.empty() ? "" : " of %" + name) + " (" +
             std::to_string(here.to_arrive) + " arrivals and " +
             std::to_string(here.announced - here.landed) + " bytes to come)";
   }

@@ -25,11 +25,11 @@ Ran parts(const std::string &workers, const std::string &producer,
              producer + "yield\n}");
 }
 
-std::string wait(const std::string &parity, const std::string &slot = "%zero") {
-  return "mbarrier_wait %bar, " + slot + ", " + parity + "\n";
+std::string wait(const std::string &parity, const std::string &stage = "%zero") {
+  return "mbarrier_wait %bar, " + stage + ", " + parity + "\n";
 }
-std::string arrive(const std::string &attributes = "", const std::string &slot = "%zero") {
-  return "mbarrier_arrive %bar, " + slot + " " + attributes + "\n";
+std::string arrive(const std::string &attributes = "", const std::string &stage = "%zero") {
+  return "mbarrier_arrive %bar, " + stage + " " + attributes + "\n";
 }
 const std::string announce = arrive("{bytes = 16}");
 const std::string copy = "tma_load_async %map, %s, %zero, %bar, %zero, %zero\n";
@@ -90,14 +90,14 @@ TEST_CASE("tma_load_async: lands at the wait") {
   Ran other =
       parts(wait("%zero", "%one") + load + wait("%zero"), announce + copy + arrive("", "%one"));
   CHECK(other.kinds() == std::vector{Kind::poison_store});
-  Ran ring = parts("", "%b2 = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" + announce + copy +
-                           "mbarrier_arrive %b2, %zero {bytes = 16}\n"
-                           "tma_load_async %map, %s, %one, %b2, %zero, %zero\n"
-                           "mbarrier_wait %b2, %zero, %zero\n"
-                           "%v = shared_load %s, %one {origin = [0], perm = [0]} : f32[4]\n"
-                           "tma_store %y4, %v, %zero\n" +
-                           load);
-  CHECK(ring.kinds() == std::vector{Kind::poison_store, Kind::copy_not_awaited});
+  Ran buffer = parts("", "%b2 = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" + announce + copy +
+                             "mbarrier_arrive %b2, %zero {bytes = 16}\n"
+                             "tma_load_async %map, %s, %one, %b2, %zero, %zero\n"
+                             "mbarrier_wait %b2, %zero, %zero\n"
+                             "%v = shared_load %s, %one {origin = [0], perm = [0]} : f32[4]\n"
+                             "tma_store %y4, %v, %zero\n" +
+                             load);
+  CHECK(buffer.kinds() == std::vector{Kind::poison_store, Kind::copy_not_awaited});
   // The producer warp may also wait.
   CHECK(first_four(parts(wait("%zero", "%one") + load,
                          announce + copy + wait("%zero") + arrive("", "%one"))) ==

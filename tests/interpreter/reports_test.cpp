@@ -104,7 +104,7 @@ TEST_CASE("reports: stored poison; none for unused poison") {
 TEST_CASE("reports: a stage out of range") {
   Ran ran("%s = shared_alloc : shared<f32>[3,8]\n %a = load %p : f32[8]\n shared_store %a, %s, %n");
   CHECK(ran.kinds() == std::vector{Kind::bad_slot});
-  CHECK(ran.text().find("slot 3 of 3") != std::string::npos);
+  CHECK(ran.text().find("stage 3 of 3") != std::string::npos);
 }
 
 TEST_CASE("reports: copies without a wait") {

@@ -29,30 +29,30 @@ void Machine::shared_alloc(const Op &op) {
 }
 
 void Machine::stage_index(const Op &op) {
-  Element slot = scalar(op.operand(0));
-  if (!slot.poison)
-    slot.integer = (slot.integer + op.get(attr::offset_)) % op.get(attr::stages_);
-  define(op, slot);
+  Element stage = scalar(op.operand(0));
+  if (!stage.poison)
+    stage.integer = (stage.integer + op.get(attr::offset_)) % op.get(attr::stages_);
+  define(op, stage);
 }
 
 // Whether the stage exists; reports it if not.
-bool Machine::is_slot(const Op &op, const Element &index, int64_t slots) {
-  bool exists = !index.poison && index.integer >= 0 && index.integer < slots;
+bool Machine::is_stage(const Op &op, const Element &index, int64_t stages) {
+  bool exists = !index.poison && index.integer >= 0 && index.integer < stages;
   if (index.poison)
-    find(Report::Kind::poison_address, op, -1, "its slot was never there");
+    find(Report::Kind::poison_address, op, -1, "its stage was never there");
   else if (!exists)
     find(Report::Kind::bad_slot, op, -1,
-         "slot " + std::to_string(index.integer) + " of " + std::to_string(slots));
+         "stage " + std::to_string(index.integer) + " of " + std::to_string(stages));
   return exists;
 }
 
 // The first element of a stage; null, after a report, if the stage does not exist.
-Element *Machine::slot(const Op &op, const Value *buffer, const Value *slot) {
+Element *Machine::stage(const Op &op, const Value *buffer, const Value *stage) {
   SharedBuffer &in = shared_[size_t(scalar(buffer).integer)];
-  const Element &index = scalar(slot);
-  if (!is_slot(op, index, in.slots))
+  const Element &index = scalar(stage);
+  if (!is_stage(op, index, in.stages))
     return nullptr;
-  return &in.elements[in.elements.size() / size_t(in.slots) * size_t(index.integer)];
+  return &in.elements[in.elements.size() / size_t(in.stages) * size_t(index.integer)];
 }
 
 // The stage with this first element.
@@ -62,13 +62,13 @@ Machine::Place Machine::place_of(const Value *buffer, const Element *first) cons
 }
 
 void Machine::shared_store(const Op &op) {
-  Element *to = slot(op, op.operand(1), op.operand(2));
+  Element *to = stage(op, op.operand(1), op.operand(2));
   if (!to)
     return;
   const Tile &elements = tile(op.operand(0));
-  const Shape &ring = op.operand(1)->type.shape;
+  const Shape &buffer = op.operand(1)->type.shape;
   std::vector<int64_t> origin = op.get(attr::origin_);
-  std::vector<int64_t> strides = row_major_strides(Shape(ring.begin() + 1, ring.end()));
+  std::vector<int64_t> strides = row_major_strides(Shape(buffer.begin() + 1, buffer.end()));
   int64_t first = 0;
   for (size_t d = 0; d < origin.size(); d++)
     first += origin[d] * strides[d];
@@ -79,31 +79,31 @@ void Machine::shared_store(const Op &op) {
 }
 
 void Machine::shared_load(const Op &op) {
-  const Shape &shape = op.result()->type.shape, &ring = op.operand(0)->type.shape;
-  Shape slot_shape(ring.begin() + 1, ring.end());
+  const Shape &shape = op.result()->type.shape, &buffer = op.operand(0)->type.shape;
+  Shape stage_shape(buffer.begin() + 1, buffer.end());
   std::vector<int64_t> perm = op.get(attr::perm_), origin = op.get(attr::origin_);
-  std::vector<int64_t> of_slot = row_major_strides(slot_shape), strides;
+  std::vector<int64_t> of_slot = row_major_strides(stage_shape), strides;
   int64_t first = 0;
   for (size_t d = 0; d < perm.size(); d++) {
     strides.push_back(of_slot[size_t(perm[d])]);
     first += origin[d] * strides[d];
   }
   std::vector<int64_t> sources = places(shape, strides);
-  const Element *from = slot(op, op.operand(0), op.operand(1));
+  const Element *from = stage(op, op.operand(0), op.operand(1));
   define(op, [&](size_t i) { return from ? from[first + sources[i]] : Element::no_value(); });
 }
 
 void Machine::shared_gather(const Op &op) {
-  const Shape &ring = op.operand(0)->type.shape;
-  const Element *from = slot(op, op.operand(0), op.operand(1));
+  const Shape &buffer = op.operand(0)->type.shape;
+  const Element *from = stage(op, op.operand(0), op.operand(1));
   const Tile &positions = tile(op.operand(2));
   define(op, [&](size_t i) {
-    return gathered(op, Shape(ring.begin() + 1, ring.end()), from, positions, i);
+    return gathered(op, Shape(buffer.begin() + 1, buffer.end()), from, positions, i);
   });
 }
 
 void Machine::async_copy(const Op &op) {
-  Element *to = slot(op, op.operand(1), op.operand(2));
+  Element *to = stage(op, op.operand(1), op.operand(2));
   const Element &wanted = scalar(op.operand(3));
   if (wanted.poison)
     find(Report::Kind::poison_address, op, -1, "whether to copy was never there");
@@ -144,7 +144,7 @@ void Machine::async_wait(const Op &op) {
       land(copy);
       const SharedBuffer &into = shared_[size_t(copy.into)];
       unfenced_[running_].insert(
-          {copy.into, copy.at - copy.at % (into.elements.size() / size_t(into.slots))});
+          {copy.into, copy.at - copy.at % (into.elements.size() / size_t(into.stages))});
     }
     groups_.pop_front();
   }

@@ -11,9 +11,9 @@ using Kind = tritonc::interpreter::Report::Kind;
 
 namespace {
 
-const std::string ring = "%one = constant {value = 1} : i32\n %yes = constant {value = 1} : i1\n"
-                         "%no = constant {value = 0} : i1\n"
-                         "%s = shared_alloc : shared<f32>[2,8]\n %a = load %p : f32[8]\n";
+const std::string buffer = "%one = constant {value = 1} : i32\n %yes = constant {value = 1} : i1\n"
+                           "%no = constant {value = 0} : i1\n"
+                           "%s = shared_alloc : shared<f32>[2,8]\n %a = load %p : f32[8]\n";
 const std::string load = "%b = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n";
 const std::string store_b = "store %q, %b";
 const std::string view = "%z = constant {value = 0} : i64\n %u = constant {value = 1} : i64\n"
@@ -32,7 +32,7 @@ bool all_poison(const Ran &ran) {
 } // namespace
 
 TEST_CASE("shared_load: reads the stored stage; stages are separate") {
-  Ran ran(ring +
+  Ran ran(buffer +
           "%c = neg %a : f32[8]\n shared_store %a, %s, %zero\n shared_store %c, %s, %one\n"
           "barrier\n" +
           load + store_b);
@@ -61,7 +61,7 @@ TEST_CASE("shared_store: part of a stage keeps the rest") {
 }
 
 TEST_CASE("shared_alloc: poison each time it runs") {
-  Ran unwritten(ring + load + store_b);
+  Ran unwritten(buffer + load + store_b);
   CHECK(unwritten.kinds() == std::vector{Kind::poison_store});
   Ran ran("%w = shared_alloc : shared<f32>[1,8]\n %a = load %p : f32[8]\n"
           "%r = for_loop %n, %a : f32[8] {\n(%t: i32, %c: f32[8])\n"
@@ -80,21 +80,21 @@ TEST_CASE("stage_index: wraps around") {
 }
 
 TEST_CASE("async_copy: lands at the wait") {
-  Ran waited(ring + view + copy + "async_wait {pending = 0}\n" + load + store_b);
+  Ran waited(buffer + view + copy + "async_wait {pending = 0}\n" + load + store_b);
   CHECK(waited.text() == "");
   CHECK(waited.y() == zero_to_seven);
-  Ran early(ring + view + copy + load + "async_wait {pending = 0}\n" + store_b);
+  Ran early(buffer + view + copy + load + "async_wait {pending = 0}\n" + store_b);
   CHECK(early.kinds() == std::vector{Kind::poison_store});
   CHECK(all_poison(early));
   // The old contents of the stage are lost as soon as the copy starts.
-  Ran over(ring + view + "shared_store %a, %s, %zero\n" + copy + load +
+  Ran over(buffer + view + "shared_store %a, %s, %zero\n" + copy + load +
            "async_wait {pending = 0}\n" + store_b);
   CHECK(all_poison(over));
 }
 
 TEST_CASE("async_wait: covers all groups but the last {pending}") {
   const std::string two =
-      ring + view + copy + "async_copy %v, %s, %one, %yes {vector = 1}\n async_commit\n";
+      buffer + view + copy + "async_copy %v, %s, %one, %yes {vector = 1}\n async_commit\n";
   Ran first(two + "async_wait {pending = 1}\n" + load + store_b + "\n async_wait {pending = 0}");
   CHECK(first.text() == "");
   CHECK(first.y() == zero_to_seven);
@@ -104,14 +104,14 @@ TEST_CASE("async_wait: covers all groups but the last {pending}") {
              store_b + "\n async_wait {pending = 0}");
   CHECK(all_poison(second));
   // A wait does not cover uncommitted copies.
-  Ran open(ring + view +
+  Ran open(buffer + view +
            "async_copy %v, %s, %zero, %yes {vector = 1}\n async_wait {pending = 0}\n" + load +
            store_b + "\n async_commit\n async_wait {pending = 0}");
   CHECK(all_poison(open));
 }
 
 TEST_CASE("async_copy: zeros without a read when disabled or masked") {
-  Ran unwanted(ring + view +
+  Ran unwanted(buffer + view +
                "async_copy %v, %s, %zero, %no {vector = 1}\n async_commit\n"
                "async_wait {pending = 0}\n" +
                load + store_b);
@@ -119,7 +119,7 @@ TEST_CASE("async_copy: zeros without a read when disabled or masked") {
   const std::string far = "%z = constant {value = 5} : i64\n %u = constant {value = 1} : i64\n"
                           "%v = view %x, %z, %u : view<f32>[8]\n %ns = splat %n : i32[8]\n"
                           "%m = cmp %i, %ns {pred = \"lt\"} : i1[8]\n";
-  Ran masked(ring + far +
+  Ran masked(buffer + far +
              "async_copy %v, %s, %zero, %yes, %m {vector = 1}\n async_commit\n"
              "async_wait {pending = 0}\n" +
              load + store_b);
@@ -128,7 +128,7 @@ TEST_CASE("async_copy: zeros without a read when disabled or masked") {
 }
 
 TEST_CASE("async_copy: poison when the source changes meanwhile") {
-  Ran ran(ring + view + copy +
+  Ran ran(buffer + view + copy +
           "%c = add %a, %a : f32[8]\n store %p, %c\n async_wait {pending = 0}\n" + load + store_b);
   CHECK(ran.kinds() == std::vector{Kind::poison_store});
   CHECK(ran.y()[0] == 0); // the first element did not change

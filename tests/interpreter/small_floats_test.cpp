@@ -63,7 +63,7 @@ const Format formats[] = {
 };
 
 // The nonnegative finite values of a format, in order; a value's index is its code.
-const std::vector<double> &numbers_of(const Format &format) {
+const std::vector<double> &values_of(const Format &format) {
   static std::map<Elem, std::vector<double>> known;
   std::vector<double> &numbers = known[format.elem];
   for (uint64_t code = 0; numbers.size() == code && std::isfinite(format.value(code)); code++)
@@ -73,7 +73,7 @@ const std::vector<double> &numbers_of(const Format &format) {
 
 // Rounds to nearest by a search; ties go to the even code.
 double nearest(const Format &format, long double value) {
-  const std::vector<double> &numbers = numbers_of(format);
+  const std::vector<double> &numbers = values_of(format);
   if (std::isnan(value))
     return NAN;
   long double magnitude = std::fabs(value);
@@ -162,7 +162,7 @@ TEST_CASE("small floats: largest and smallest values") {
       {Elem::e5m2, 0x7c, 57344, 0x1p-16},
   };
   for (size_t i = 0; i < 4; i++) {
-    const std::vector<double> &numbers = numbers_of(formats[i]);
+    const std::vector<double> &numbers = values_of(formats[i]);
     REQUIRE(formats[i].elem == cases[i].elem);
     CHECK(numbers.size() == cases[i].count);
     CHECK(numbers.back() == cases[i].largest);
@@ -183,7 +183,7 @@ TEST_CASE("small floats: every NaN gets the GPU's code") {
 // midpoint of any two adjacent values, and just next to each midpoint.
 TEST_CASE("rounded: nearest even between any two values") {
   for (const Format &format : formats) {
-    const std::vector<double> &numbers = numbers_of(format);
+    const std::vector<double> &numbers = values_of(format);
     Differences differences;
     for (size_t code = 0; code + 1 < numbers.size(); code++) {
       double low = numbers[code], high = numbers[code + 1], middle = (low + high) / 2;
@@ -354,7 +354,7 @@ TEST_CASE("div, sqrt: f16 and bf16 round to nearest") {
   for (const Format &format : formats) {
     if (format.codes() == 256)
       continue;
-    const std::vector<double> &numbers = numbers_of(format);
+    const std::vector<double> &numbers = values_of(format);
     uint64_t wrong = 0, tried = 0;
     // Whether no value adjacent to `found` is nearer to the exact result; `off` gives the error.
     auto is_nearest = [&](double found, auto off) {

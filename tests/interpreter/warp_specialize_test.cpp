@@ -94,11 +94,11 @@ TEST_CASE("warp_specialize: deadlock report names the waits") {
   for (Turns turns : all_turns) {
     Ran ran = parts("mbarrier_wait %back, %zero, %zero\n mbarrier_arrive %bar, %zero\n",
                     "mbarrier_wait %bar, %one, %zero\n mbarrier_arrive %back, %zero\n", turns);
-    CHECK(
-        ran.text() ==
-        "program (0, 0, 0), `mbarrier_wait %back, %zero, %zero`: the program's warps wait for "
-        "parity 0 of slot 0 of %back (1 arrivals and 0 bytes to come); the producer warp waits for "
-        "parity 0 of slot 1 of %bar (4 arrivals and 0 bytes to come)\n");
+    CHECK(ran.text() ==
+          "program (0, 0, 0), `mbarrier_wait %back, %zero, %zero`: the program's warps wait for "
+          "parity 0 of stage 0 of %back (1 arrivals and 0 bytes to come); the producer warp waits "
+          "for "
+          "parity 0 of stage 1 of %bar (4 arrivals and 0 bytes to come)\n");
     CHECK(ran.kinds() == std::vector{Kind::deadlock});
   }
   Ran alone = parts("", "mbarrier_wait %bar, %one, %zero\n");

@@ -57,10 +57,10 @@ const std::string specialized = R"(
       %start = splat %nothing : f32[8,8]
       %sum = for_loop %steps, %start : f32[8,8] {
         (%t: i32, %s: f32[8,8])
-        %slot = stage_index %t {offset = 0, stages = 3} : i32
+        %stage = stage_index %t {offset = 0, stages = 3} : i32
         %phase = stage_phase %t {offset = 0, stages = 3} : i32
-        mbarrier_wait %full, %slot, %phase
-        %p = wgmma_ss %as, %slot, %bs, %slot, %s {perms = [0,1,0,1]} : f32[8,8]
+        mbarrier_wait %full, %stage, %phase
+        %p = wgmma_ss %as, %stage, %bs, %stage, %s {perms = [0,1,0,1]} : f32[8,8]
         %w = wgmma_wait %p {pending = 1} : f32[8,8]
         %later = cmp %t, %none {pred = "gt"} : i1
         if_else %later {
@@ -148,24 +148,24 @@ TEST_CASE("warp-specialized matmul: seeded errors are found") {
     std::string right, instead, found; // found: part of the report
   } mistakes[] = {
       // The consumer warps.
-      {"mbarrier_wait %full, %slot, %phase", "", ""},
+      {"mbarrier_wait %full, %stage, %phase", "", ""},
       {"%phase = stage_phase %t {offset = 0", "%phase = stage_phase %t {offset = 3", ""},
       {"%phase = stage_phase %t {offset = 0, stages = 3}",
        "%phase = stage_phase %t {offset = 0, stages = 4}", "more arrivals than"},
-      {"%slot = stage_index %t {offset = 0", "%slot = stage_index %t {offset = 1",
+      {"%stage = stage_index %t {offset = 0", "%stage = stage_index %t {offset = 1",
        "more arrivals than"},
-      {"%as, %slot, %bs, %slot, %s", "%as, %slot, %bs, %none, %s", never},
+      {"%as, %stage, %bs, %stage, %s", "%as, %stage, %bs, %none, %s", never},
       {"wgmma_wait %p {pending = 1}", "wgmma_wait %p {pending = 2}", never},
       {"mbarrier_arrive %free, %before", "",
-       "the producer warp waits for parity 0 of slot 0 of %free"},
+       "the producer warp waits for parity 0 of stage 0 of %free"},
       {"%none {pred = \"gt\"} : i1\n        if_else %later {\n          %before = stage_index %t "
        "{offset = -1",
        "%minus {pred = \"gt\"} : i1\n        if_else %later {\n          %before = stage_index %t "
        "{offset = 0",
        never}, // signals too early that it has read the stage
       {"%before = stage_index %t {offset = -1", "%before = stage_index %t {offset = 0",
-       "the producer warp waits for parity 0 of slot 0 of %free"},
-      {"%none {pred = \"gt\"}", "%minus {pred = \"gt\"}", "slot -1 of 3"},
+       "the producer warp waits for parity 0 of stage 0 of %free"},
+      {"%none {pred = \"gt\"}", "%minus {pred = \"gt\"}", "stage -1 of 3"},
       {"%done = wgmma_wait %sum {pending = 0} : f32[8,8]", "%done = convert_layout %sum : f32[8,8]",
        "products in the background"},
       {"wgmma_wait %sum {pending = 0}", "wgmma_wait %sum {pending = 1}", never},

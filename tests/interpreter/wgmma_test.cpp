@@ -24,8 +24,8 @@ const std::string end = "%z = splat %y : ptr<f32>[2,2]\n %j = range {start = 0} 
                         "store %r, %d";
 
 std::string product(const std::string &name, const std::string &sum,
-                    const std::string &slot = "%zero") {
-  return name + " = wgmma_ss %a, " + slot + ", %b, " + slot + ", " + sum +
+                    const std::string &stage = "%zero") {
+  return name + " = wgmma_ss %a, " + stage + ", %b, " + stage + ", " + sum +
          " {perms = [0,1,0,1]} : f32[2,2]\n";
 }
 std::string wait(const std::string &name, const std::string &value, const char *pending = "0") {

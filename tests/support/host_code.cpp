@@ -1,4 +1,4 @@
-// A kernel in tile IR as host code in this process. See host_code.h.
+// Compiles and links a tile IR kernel as host code. See host_code.h.
 
 #include "support/host_code.h"
 

@@ -1,4 +1,4 @@
-// A kernel in tile IR as host code in this process.
+// Compiles a kernel in tile IR to host code, and links it into this process.
 
 #pragma once
 
@@ -19,11 +19,11 @@ struct HostKernel;
 
 namespace tritonc::test {
 
-/// Of a function that went through the pipeline for `gpu`, with all that follows there: LLVM's
-/// optimizer, lower_to_host, code generation. A test fails where something is wrong with it.
+/// The host code of a function after the pipeline for `gpu`. Runs LLVM's optimizer, lower_to_host
+/// and code generation. An error fails the test.
 LinkedHostCode host_code_of(const ir::Function &fn, const Gpu &gpu);
 
-/// In two steps: the optimizer's part (backend/ptx.h), and what follows (backend/host_object.h).
+/// The same in two steps: the optimizer (backend/ptx.h), then the rest (backend/host_object.h).
 std::unique_ptr<llvm::Module> optimized(const ir::Function &fn, const Gpu &gpu,
                                         llvm::LLVMContext &context);
 LinkedHostCode host_code_of(const llvm::Module &module, const HostKernel &kernel);

@@ -1,4 +1,4 @@
-// Host code into this process. See jit.h.
+// Links host code into this process. See jit.h.
 
 #include "support/jit.h"
 
@@ -38,7 +38,7 @@ LinkedHostCode::LinkedHostCode(const std::string &object, const std::string &sym
   });
   linker_->jit = required(llvm::orc::LLJITBuilder().setNumCompileThreads(0).create());
   llvm::orc::LLJIT &jit = *linker_->jit;
-  // <math.h> and what else a program has.
+  // Functions of this process, for example those of <math.h>.
   jit.getMainJITDylib().addGenerator(
       required(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
           jit.getDataLayout().getGlobalPrefix())));

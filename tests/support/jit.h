@@ -1,4 +1,4 @@
-// Host code into this process: what a linker does with the objects that the generator writes.
+// Links objects of the generator into this process, in place of a linker.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace tritonc::test {
 
-/// The code of one object (backend/host_object.h), as long as this lives. Throws where the object
-/// needs something that this process has not, so that a test fails.
+/// The code of one object (backend/host_object.h), valid as long as this object. The constructor
+/// throws if the object needs a symbol that this process lacks, so that the test fails.
 class LinkedHostCode {
 public:
   LinkedHostCode(const std::string &object, const std::string &symbol);

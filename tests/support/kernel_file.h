@@ -1,4 +1,4 @@
-// Kernels of tests: a text that becomes a file for as long as the test needs it.
+// Temporary folders and kernel files for tests.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tritonc::test {
 
-/// A fresh folder, removed with everything in it.
+/// A new folder. The destructor removes it with all files.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
@@ -39,7 +39,7 @@ private:
   std::filesystem::path path_;
 };
 
-/// `text` as the file kernel.tc, with macros.
+/// A temporary file kernel.tc with the contents `text`, and macros.
 struct KernelFile {
   explicit KernelFile(const std::string &text, std::vector<Define> defines = {}) {
     input.path = folder.write("kernel.tc", text);

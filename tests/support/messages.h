@@ -1,4 +1,4 @@
-// Reads back what the tool tells its user, so that tests can compare it.
+// Parses the diagnostics of the tool, so that tests can compare them.
 
 #pragma once
 
@@ -9,14 +9,13 @@
 
 namespace tritonc::test {
 
-/// `kernel.tc:5:13: error: text`, or `error: text` with line 0.
+/// `kernel.tc:5:13: error: text`, or `error: text` with line 0 and no file.
 struct ToldMessage {
   int line = 0;
   std::string severity, text, file;
 };
 
-/// Without the drawn source lines, without clang's notes on the way through macros and includes,
-/// and without the options that warnings have.
+/// Omits source lines, clang's notes about macros and includes, and the option names of warnings.
 inline std::vector<ToldMessage> read_messages(const std::string &diagnostics) {
   std::vector<ToldMessage> messages;
   std::istringstream lines(diagnostics);
@@ -39,7 +38,7 @@ inline std::vector<ToldMessage> read_messages(const std::string &diagnostics) {
       message.text.resize(option);
     if (message.text.rfind("expanded from", 0) == 0)
       continue;
-    std::string place = line.substr(0, found); // file:line:column: , perhaps with "fatal " after
+    std::string place = line.substr(0, found); // "file:line:column: ", optionally with "fatal "
     if (size_t fatal = place.find("fatal "); fatal != place.npos)
       place.resize(fatal);
     if (size_t second = place.rfind(':', place.size() > 2 ? place.size() - 3 : 0);
@@ -53,7 +52,7 @@ inline std::vector<ToldMessage> read_messages(const std::string &diagnostics) {
   return messages;
 }
 
-/// The texts of one severity.
+/// The texts of all messages of one severity.
 inline std::vector<std::string> texts_of(const std::string &diagnostics,
                                          const std::string &severity) {
   std::vector<std::string> texts;

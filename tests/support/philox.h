@@ -1,4 +1,4 @@
-// Philox4x32-10 as its authors write it, for tests to compare with.
+// Philox4x32-10 as in the paper of its authors: the reference for tests.
 
 #pragma once
 
@@ -19,13 +19,13 @@ inline RandomWords philox(RandomWords counter, std::array<uint32_t, 2> key) {
   return counter;
 }
 
-/// What the language's `philox` gives.
+/// The result of the built-in function `philox`.
 inline RandomWords philox(uint64_t seed, uint64_t offset) {
   return philox({uint32_t(offset), uint32_t(offset >> 32), 0, 0},
                 {uint32_t(seed), uint32_t(seed >> 32)});
 }
 
-/// What its `random_uniform` makes of a word.
+/// The value that the built-in function `random_uniform` computes from a word.
 inline float uniform(uint32_t word) {
   int32_t number = int32_t(word);
   return float(number < 0 ? ~number : number) * 0x1.fffffep-32f;

@@ -1,4 +1,4 @@
-// The schedules of a function, for tests that run them.
+// Lists the schedules of a function, for tests that run them.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tritonc::test {
 
-/// The candidates without their costs.
+/// The schedules of all candidates, without costs.
 inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gpu) {
   std::vector<Schedule> schedules;
   for (Candidate &candidate : candidate_schedules(fn, gpu))
@@ -19,8 +19,8 @@ inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gp
   return schedules;
 }
 
-/// Schedules that each do all of the work in one launch. A tail becomes a schedule of its own, as
-/// if the first launch had left everything to it.
+/// Schedules that do all work in one launch. The schedule of a tail becomes a complete schedule, as
+/// if the first launch had no full wave.
 inline std::vector<Schedule> complete_schedules_for(const ir::Function &fn, const Gpu &gpu) {
   std::vector<Schedule> schedules;
   for (Schedule &schedule : schedules_for(fn, gpu)) {

@@ -1,9 +1,9 @@
-// Tests of tile IR are text in, text out:
+// Helpers for tests of tile IR. A test compares text before and after a pass:
 //
 //     CHECK(after(uplift_while_to_for, "func @f(...) {...}") == text("func @f(...) {...}"));
 //
-// `text` parses and prints, so white space, comments and the numbers of values without a name never
-// matter. `after` verifies before and after.
+// `text` parses and prints, so white space, comments and the numbers of unnamed values do not
+// matter. `after` verifies the function before and after the pass.
 
 #pragma once
 
@@ -14,24 +14,23 @@
 
 namespace tritonc::test {
 
-/// The function that `text` is. Text that does not parse, or breaks a rule of tile IR, fails the
-/// test with the reason.
+/// Parses `text`. If the parser or the verifier rejects it, the test fails with the reason.
 ir::Function parsed(std::string_view text);
 
 /// Fails the test if `fn` breaks a rule of tile IR.
 void check_rules(const ir::Function &fn);
 
-/// `text` as the printer writes it.
+/// `text` in the format of the printer.
 std::string text(std::string_view text);
 
-/// What `pass` makes of `text`.
+/// The function `text` after `pass`, printed.
 template <typename Pass, typename... Arguments>
 std::string after(Pass pass, std::string_view text, const Arguments &...arguments);
 
-/// The value that is called `name` in `fn`; fails the test if there is none.
+/// The value with the name `name` in `fn`. Fails the test if `fn` has no such value.
 ir::Value *value_named(ir::Function &fn, std::string_view name);
 
-// The rest is how.
+// Implementation of `after`.
 
 std::string printed(const ir::Function &fn);
 

@@ -3,7 +3,7 @@
 // C has no namespaces, templates or overloads. So the C++ kernel gemm::dot<half, N> becomes the
 // prefix "gemm_dot_half_N" of several names: gemm_dot_half_N_args, gemm_dot_half_N_launch, ...
 //
-// Tested by tests/emit/c_header_test.cpp.
+// Tested by tests/unit/emit/c_header_test.cpp.
 
 #include "emit/cpp/c_header.h"
 

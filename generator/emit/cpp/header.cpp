@@ -1,6 +1,6 @@
 // Writes the C++ header. See header.h.
 //
-// Tested by tests/emit/header_test.cpp.
+// Tested by tests/unit/emit/header_test.cpp.
 
 #include "emit/cpp/header.h"
 

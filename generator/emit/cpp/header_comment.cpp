@@ -1,6 +1,6 @@
 // Writes the first comment of a generated header. See header_comment.h.
 //
-// Tested by tests/emit/header_test.cpp.
+// Tested by tests/unit/emit/header_test.cpp.
 
 #include "emit/cpp/header_comment.h"
 
@@ -155,7 +155,7 @@ private:
     for (const TunedAxis &tuned : kernel.tuned) {
       const Axis &axis = kernel.entry->axes[tuned.index];
       out.push_back(comment_text(axis.name) + " = " +
-                    comment_text(axis.values[size_t(variant.values[tuned.index])].name));
+                    comment_text(variant.values.value(kernel.entry->axes, tuned.index).name));
     }
     return out;
   }

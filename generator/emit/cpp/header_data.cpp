@@ -1,6 +1,6 @@
 // Writes the data of a self-contained header. See header_data.h.
 //
-// Tested by tests/emit/header_test.cpp.
+// Tested by tests/unit/emit/header_test.cpp.
 
 #include "emit/cpp/header_data.h"
 
@@ -238,7 +238,7 @@ private:
       line("inline constexpr const char *schedule_names_" + number + "[] = {" + join(names, ", ") +
            "};");
       rows.push_back("\n    {" + string_literal(tuning.gpu) + ", " + std::to_string(tuning.arch) +
-                     ", " + std::to_string(tuning.multiprocessors) + ", " +
+                     ", " + std::to_string(tuning.num_sms) + ", " +
                      numbers("std::uint32_t", "tuned_axes_" + number, tuning.axes) + ", " +
                      numbers("std::int32_t", "problems_" + number, tuning.problems) + ", " +
                      numbers("std::int16_t", "times_" + number, tuning.times) + ",\n     " +

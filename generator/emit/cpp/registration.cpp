@@ -3,7 +3,7 @@
 // Like the header, it uses only facts from the front end. It does not contain the order of
 // preference, which may depend on the code.
 //
-// Tested by tests/emit/registration_test.cpp.
+// Tested by tests/unit/emit/registration_test.cpp.
 
 #include "emit/cpp/registration.h"
 
@@ -77,7 +77,7 @@ private:
       std::vector<int32_t> values;
       for (const TunedAxis &tuned : kernel.tuned)
         values.push_back(tuned.values[size_t(variant->values[tuned.index])]);
-      variants[values] = choice_text(kernel.entry->axes, variant->values, /*tuned=*/true);
+      variants[values] = variant->values.tuned_text(kernel.entry->axes);
     }
     std::vector<std::string> rows;
     for (const auto &[values, name] : variants) {
@@ -95,8 +95,7 @@ private:
 
     std::string code = "&" + interface_.name_space + "::detail::" + instantiation.symbol +
                        (self_contained_ ? "()" : "");
-    std::string types =
-        choice_text(kernel.entry->axes, instantiation.variants.front()->values, /*tuned=*/false);
+    std::string types = instantiation.variants.front()->values.type_text(kernel.entry->axes);
     kernels_.push_back("{" + code + ", " + string_literal(kernel.entry->name) + ", " +
                        string_literal(types) + ",\n     " +
                        string_literal(signature_of(parameters)) + ",\n     " + parameter_name +
@@ -123,14 +122,6 @@ std::string signature_of(const std::vector<Parameter> &parameters) {
                     parameter.name + (parameter.nullable ? " = null" : ""));
   }
   return join(texts, ", ");
-}
-
-std::string choice_text(const std::vector<Axis> &axes, const std::vector<int> &values, bool tuned) {
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < axes.size(); i++)
-    if (axes[i].tuned == tuned)
-      texts.push_back(axes[i].name + "=" + axes[i].values[size_t(values[i])].name);
-  return join(texts, " ");
 }
 
 } // namespace tritonc

@@ -15,8 +15,4 @@ std::string registration(const Interface &interface, bool self_contained);
 /// this line, so that they match only a kernel with these parameters.
 std::string signature_of(const std::vector<Parameter> &parameters);
 
-/// "TYPE=half A=N": the values of the axes in the C++ type; with `tuned`, the values of the tuned
-/// axes.
-std::string choice_text(const std::vector<Axis> &axes, const std::vector<int> &values, bool tuned);
-
 } // namespace tritonc

@@ -1,6 +1,6 @@
 // Writes and checks bundles. See bundle.h.
 //
-// Tested by tests/emit/bundle_test.cpp.
+// Tested by tests/unit/emit/bundle_test.cpp.
 
 #include "emit/object/bundle.h"
 

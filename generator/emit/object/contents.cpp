@@ -1,6 +1,6 @@
 // Finds images in files and checks them against their headers. See contents.h.
 //
-// Tested by tests/emit/contents_test.cpp.
+// Tested by tests/unit/emit/contents_test.cpp.
 
 #include "emit/object/contents.h"
 

@@ -48,7 +48,7 @@ struct VariantContents {
 /// The tuning data of a kernel for one GPU model.
 struct TuningContents {
   std::string gpu; // "NVIDIA H200"
-  int sm = 0, multiprocessors = 0;
+  int sm = 0, num_sms = 0;
   std::vector<std::string> arguments; // the problem parameters
   size_t problems = 0;
 };

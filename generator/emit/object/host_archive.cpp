@@ -1,6 +1,6 @@
 // Writes the archive of a library's host code. See host_archive.h.
 //
-// Tested by tests/emit/host_archive_test.cpp.
+// Tested by tests/unit/emit/host_archive_test.cpp.
 
 #include "emit/object/host_archive.h"
 

@@ -1,6 +1,6 @@
 // Writes the object file. See object.h.
 //
-// Tested by tests/emit/object_test.cpp.
+// Tested by tests/unit/emit/object_test.cpp.
 
 #include "emit/object/object.h"
 
@@ -457,7 +457,7 @@ private:
       const TuningNumbers &numbers = tuning_numbers_[tuning_count_++];
       record_.pointer(offsetof(S, gpu), strings_[row.gpu]);
       record_.number(offsetof(S, sm), row.arch, 4);
-      record_.number(offsetof(S, multiprocessors), row.multiprocessors, 4);
+      record_.number(offsetof(S, num_sms), row.num_sms, 4);
       record_.pointer(offsetof(S, axes), numbers.axes);
       record_.pointer(offsetof(S, problems), numbers.problems);
       record_.pointer(offsetof(S, times), numbers.times);

@@ -4,7 +4,7 @@
 // definitions. The reader parses them into trees, and the trees into descriptors: the n-th part of
 // an initializer is the n-th member. It supports no other C++ syntax.
 //
-// Tested by tests/emit/contents_test.cpp.
+// Tested by tests/unit/emit/contents_test.cpp.
 
 #include "emit/object/contents.h"
 
@@ -209,7 +209,7 @@ private:
   TuningContents tuning(const Node &node, const KernelContents &kernel) const {
     TuningContents result = {.gpu = node[0].string(),
                              .sm = int(node[1].number()),
-                             .multiprocessors = int(node[2].number()),
+                             .num_sms = int(node[2].number()),
                              .arguments = {},
                              .problems = size_t(node[10].number())};
     size_t axes = size_t(node[9].number());

@@ -8,7 +8,7 @@
 // The reader finds kernels by their symbols: the name begins with `tritonc_`, and the size is the
 // size of a descriptor.
 //
-// Tested by tests/emit/contents_test.cpp.
+// Tested by tests/unit/emit/contents_test.cpp.
 
 #include "emit/object/contents.h"
 
@@ -192,7 +192,7 @@ private:
     using S = abi::tuning;
     TuningContents result = {.gpu = text(at + offsetof(S, gpu)),
                              .sm = number<int32_t>(at + offsetof(S, sm)),
-                             .multiprocessors = number<int32_t>(at + offsetof(S, multiprocessors)),
+                             .num_sms = number<int32_t>(at + offsetof(S, num_sms)),
                              .arguments = {},
                              .problems = number<uint32_t>(at + offsetof(S, problem_count))};
     uint32_t axes = sane(number<uint32_t>(at + offsetof(S, axis_count)), abi::max_parameters);

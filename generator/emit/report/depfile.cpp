@@ -1,6 +1,6 @@
 // Writes the depfile. See depfile.h.
 //
-// Tested by tests/emit/depfile_test.cpp.
+// Tested by tests/unit/emit/depfile_test.cpp.
 
 #include "emit/report/depfile.h"
 

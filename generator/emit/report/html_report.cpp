@@ -2,13 +2,12 @@
 //
 // All text from a source goes through `escaped`, so that the value of a macro cannot become a tag.
 //
-// Tested by tests/emit/html_report_test.cpp.
+// Tested by tests/unit/emit/html_report_test.cpp.
 
 #include "emit/report/html_report.h"
 
 #include "emit/expression.h"
 #include "emit/report/plots.h"
-#include "emit/report/report.h"
 #include "emit/report/svg.h"
 
 #include <algorithm>
@@ -215,7 +214,7 @@ std::string section_of(const KernelEntry &kernel, Pictures &pictures) {
   std::string details;
   std::set<std::string> drawn; // code that several variants share is drawn once
   for (const Variant &variant : kernel.variants) {
-    std::string name = variant_name(kernel, variant, " ");
+    std::string name = variant_name(variant.values.text(kernel.axes), variant.plan.specialization);
     for (const Image &image : variant.images) {
       bool is_first = &image == &variant.images.front();
       text += row_of(is_first ? (name.empty() ? kernel.name : name) : "", image);

@@ -1,12 +1,10 @@
 // Writes the manifest as JSON. See manifest.h.
 //
-// Tested by tests/emit/manifest_test.cpp.
+// Tested by tests/unit/emit/manifest_test.cpp.
 
 #include "emit/report/manifest.h"
 
-#include "emit/cpp/registration.h"
 #include "emit/expression.h"
-#include "emit/report/report.h"
 #include "emit/tables.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -130,7 +128,7 @@ Object variant_object(const KernelEntry &kernel, const Variant &variant) {
   for (const Define &define : variant.defines)
     defines[text(define.name)] = text(define.value);
   for (size_t i = 0; i < kernel.axes.size(); i++)
-    values[text(kernel.axes[i].name)] = text(kernel.axes[i].values[size_t(variant.values[i])].name);
+    values[text(kernel.axes[i].name)] = text(variant.values.value(kernel.axes, i).name);
   Array parameters, grid, requirements, images;
   for (const Parameter &parameter : variant.parameters)
     parameters.push_back(parameter_object(parameter));
@@ -172,8 +170,7 @@ Array tuning_array(const KernelEntry &kernel) {
   std::map<std::tuple<std::string, int, int, std::string>, Measured> all;
   for (const Measurement &one : kernel.measurements) {
     const Variant &variant = kernel.variants[one.times.front().variant];
-    Measured &of = all[{one.gpu, one.arch, one.multiprocessors,
-                        choice_text(kernel.axes, variant.values, /*tuned=*/false)}];
+    Measured &of = all[{one.gpu, one.arch, one.num_sms, variant.values.type_text(kernel.axes)}];
     of.first = &one;
     of.problems++;
     of.files.insert(one.file);
@@ -182,14 +179,14 @@ Array tuning_array(const KernelEntry &kernel) {
   }
   Array out;
   for (const auto &[key, of] : all) {
-    const auto &[gpu, arch, multiprocessors, types] = key;
+    const auto &[gpu, arch, num_sms, types] = key;
     Array arguments, files;
     for (const auto &[parameter, value] : of.first->problem)
       arguments.push_back(text(kernel.variants.front().parameters[size_t(parameter)].name));
     for (const std::string &file : of.files)
       files.push_back(text(file));
     out.push_back(Object{
-        {"gpu", Object{{"name", text(gpu)}, {"arch", arch}, {"sms", multiprocessors}}},
+        {"gpu", Object{{"name", text(gpu)}, {"arch", arch}, {"sms", num_sms}}},
         {"types", text(types)},
         {"arguments", std::move(arguments)},
         {"problems", of.problems},

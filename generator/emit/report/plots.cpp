@@ -3,11 +3,10 @@
 // The x axis has the problems, from fast to slow. The y axis has the time of a variant divided by
 // the time of the fastest variant. A variant has a color if it is the fastest for some problem.
 //
-// Tested by tests/emit/html_report_test.cpp.
+// Tested by tests/unit/emit/html_report_test.cpp.
 
 #include "emit/report/plots.h"
 
-#include "emit/cpp/registration.h"
 #include "emit/report/svg.h"
 
 #include <algorithm>
@@ -45,11 +44,10 @@ int64_t fastest(const Measurement &measurement) {
 std::vector<Group> groups_of(const KernelEntry &kernel) {
   std::vector<Group> groups;
   for (const Measurement &measurement : kernel.measurements) {
-    std::string types = choice_text(
-        kernel.axes, kernel.variants[measurement.times.front().variant].values, /*tuned=*/false);
+    std::string types =
+        kernel.variants[measurement.times.front().variant].values.type_text(kernel.axes);
     std::string title = kernel.name + (types.empty() ? "" : " " + types) + " on " +
-                        measurement.gpu + ", " + std::to_string(measurement.multiprocessors) +
-                        " SMs";
+                        measurement.gpu + ", " + std::to_string(measurement.num_sms) + " SMs";
     auto found = std::find_if(groups.begin(), groups.end(),
                               [&](const Group &group) { return group.title == title; });
     if (found == groups.end())
@@ -123,7 +121,7 @@ private:
   }
 
   std::string name_of(size_t variant) const {
-    return choice_text(kernel_.axes, kernel_.variants[variant].values, /*tuned=*/true);
+    return kernel_.variants[variant].values.tuned_text(kernel_.axes);
   }
   std::string color_of(size_t variant) const {
     size_t place = 0, count = 0;

@@ -1,6 +1,6 @@
 // Writes the table of variants. See report.h.
 //
-// Tested by tests/emit/report_test.cpp.
+// Tested by tests/unit/emit/report_test.cpp.
 
 #include "emit/report/report.h"
 
@@ -77,7 +77,7 @@ std::string table_of(const KernelEntry &kernel) {
     for (const Image &image : variant->images) {
       Row row = {""};
       for (size_t i = 0; i < kernel.axes.size(); i++)
-        row.push_back(kernel.axes[i].values[size_t(variant->values[i])].name);
+        row.push_back(variant->values.value(kernel.axes, i).name);
       if (names_specialization)
         row.push_back(variant->plan.specialization);
       row.push_back(image.gpu);
@@ -102,16 +102,6 @@ std::string report(const Library &library, const Bundle *bundle) {
   if (bundle)
     out += "\n" + bundle->name + " has " + std::to_string(bundle->offsets.size()) + " images, " +
            std::to_string(bundle->bytes.size()) + " bytes\n";
-  return out;
-}
-
-std::string variant_name(const KernelEntry &kernel, const Variant &variant, const char *separator) {
-  std::string out;
-  for (size_t i = 0; i < kernel.axes.size(); i++)
-    out += (i ? separator : "") + kernel.axes[i].name + "=" +
-           kernel.axes[i].values[size_t(variant.values[i])].name;
-  if (!variant.plan.specialization.empty())
-    out += (out.empty() ? "under " : ", under ") + variant.plan.specialization;
   return out;
 }
 

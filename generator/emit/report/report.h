@@ -18,7 +18,4 @@ std::string aligned(const std::vector<std::vector<std::string>> &rows, size_t te
 /// `bundle`, its size comes last.
 std::string report(const Library &library, const Bundle *bundle = nullptr);
 
-/// "TYPE=half A=N TM=128": the variant's values in the order of the axes.
-std::string variant_name(const KernelEntry &kernel, const Variant &variant, const char *separator);
-
 } // namespace tritonc

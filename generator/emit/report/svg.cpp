@@ -1,6 +1,6 @@
 // Draws layouts as SVG. See svg.h.
 //
-// Tested by tests/emit/html_report_test.cpp.
+// Tested by tests/unit/emit/html_report_test.cpp.
 
 #include "emit/report/svg.h"
 
@@ -133,7 +133,7 @@ std::string picture_of_threads(const LinearLayout &layout) {
   return picture(layout.shape, corner, [&](FlatIndex index) -> Field {
     auto found = holders.find(index);
     if (found == holders.end())
-      return {.key = "", .text = "", .says = "nobody", .hue = 0, .lightness = 50};
+      return {.key = "", .text = "", .says = "no thread", .hue = 0, .lightness = 50};
     auto [warp, lane, reg] = found->second;
     // Adjacent registers of one thread are one field. Its tooltip names the first register.
     return {.key = number(warp) + "." + number(lane),
@@ -157,7 +157,7 @@ std::string picture_of_banks(const LinearLayout &layout, int element_bytes) {
     return {.key = is_wide ? number(offset) : number(chunk),
             .text = number(is_wide ? bank : first),
             .says = "from byte " + number(is_wide ? offset : chunk * chunk_bytes) +
-                    " of the slot on, bank " + number(is_wide ? bank : first),
+                    " of the stage on, bank " + number(is_wide ? bank : first),
             .hue = int((is_wide ? bank : first) * 360 / banks),
             .lightness = 60};
   });

@@ -56,7 +56,7 @@ int attribute_of(const Gpu &gpu, Device device, int attribute) {
   case 14: // alignment of textures
     return 512;
   case 16:
-    return gpu.multiprocessors;
+    return gpu.num_sms;
   case 30: // alignment of surfaces
     return 512;
   case 33: // PCI bus: PCI domain and device number are 0

@@ -10,7 +10,7 @@ namespace tritonc::emulator::driver {
 
 struct Gpu {
   int sm; // 90
-  int multiprocessors;
+  int num_sms;
   int threads; // per SM
   int blocks;  // per SM
   int shared_bytes;

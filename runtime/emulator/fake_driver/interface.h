@@ -1,8 +1,8 @@
 // The types of the CUDA driver's interface that the fake supports.
 //
 // They are separate definitions with the driver's layout, so that building needs no cuda.h. Handles
-// that are opaque to callers point to the structs of driver.h. tests/runtime/interface_test.cpp
-// compares these types with cuda.h if it is installed.
+// that are opaque to callers point to the structs of driver.h.
+// tests/unit/fake_driver/interface_test.cpp compares these types with cuda.h if it is installed.
 
 #pragma once
 

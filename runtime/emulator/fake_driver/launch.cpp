@@ -117,7 +117,7 @@ Result find_cluster(const Request &request, const Gpu &gpu, Dim3 &cluster) {
       return invalid_cluster_size;
     if (!(wanted == cluster) && gpu.has_clusters()) {
       report("tritonc emulator: `" + std::string(code.name) +
-             "`: a launch in clusters; it runs only code that is compiled for them so");
+             "`: cannot launch in clusters: the kernel is not compiled for clusters");
       return not_supported;
     }
     cluster = wanted;
@@ -166,16 +166,16 @@ Result check_sizes(const Request &request, const Gpu &gpu, Device device) {
   if (request.shared_bytes > unsigned(max_dynamic_shared_bytes(*request.kernel, device)))
     return invalid_value;
   if (block[1] != 1 || block[2] != 1 || threads != code.threads) {
-    report("tritonc emulator: `" + std::string(code.name) + "`: a block of " +
+    report("tritonc emulator: `" + std::string(code.name) + "`: cannot launch a block of " +
            std::to_string(block[0]) + " x " + std::to_string(block[1]) + " x " +
-           std::to_string(block[2]) + " threads; it runs the " + std::to_string(code.threads) +
-           " that the code is for");
+           std::to_string(block[2]) + " threads: the kernel is compiled for " +
+           std::to_string(code.threads) + " x 1 x 1 threads");
     return not_supported;
   }
   if (is_cooperative(request)) {
     std::uint64_t blocks = std::uint64_t(grid[0]) * grid[1] * grid[2];
-    std::uint64_t resident = std::uint64_t(gpu.multiprocessors) *
-                             std::min(std::uint64_t(gpu.blocks), gpu.threads / threads);
+    std::uint64_t resident =
+        std::uint64_t(gpu.num_sms) * std::min(std::uint64_t(gpu.blocks), gpu.threads / threads);
     if (blocks > resident)
       return cooperative_launch_too_large;
   }

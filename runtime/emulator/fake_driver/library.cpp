@@ -45,7 +45,7 @@ std::string describe(const void *code) {
   if (std::memcmp(bytes, "\x50\xed\x55\xba", 4) == 0 ||
       std::memcmp(bytes, "\xb1\x43\x62\x46", 4) == 0)
     return "a fat binary";
-  return "no code that it knows";
+  return "code of an unknown format";
 }
 
 /// Checks that the emulator can run the code on some device; if not, writes the reason to the
@@ -54,14 +54,14 @@ Result check(const void *bytes, const abi::host_code *&code) {
   if (!bytes)
     return invalid_value;
   if (std::memcmp(bytes, abi::host_code_magic, sizeof abi::host_code_magic) != 0) {
-    report("tritonc emulator: this is " + describe(bytes) +
-           "; it runs kernels that were compiled with EMULATE");
+    report("tritonc emulator: cannot load " + describe(bytes) +
+           ": compile the kernels with EMULATE ON");
     return invalid_image;
   }
   code = static_cast<const abi::host_code *>(bytes);
   if (code->version != abi::host_code_version) {
-    report("tritonc emulator: host code of version " + std::to_string(code->version) +
-           "; it runs version " + std::to_string(abi::host_code_version));
+    report("tritonc emulator: cannot load host code of version " + std::to_string(code->version) +
+           ": the emulator supports version " + std::to_string(abi::host_code_version));
     return invalid_image;
   }
   bool is_sane = code->entry && code->name && code->gpu && code->threads >= 1 &&
@@ -71,10 +71,9 @@ Result check(const void *bytes, const abi::host_code *&code) {
   for (std::uint32_t i = 0; i < code->operation_count; i++) {
     if (find_operation(code->operations[i]))
       continue;
-    report("tritonc emulator: `" + std::string(code->name) + "` uses the operation `" +
+    report("tritonc emulator: `" + std::string(code->name) + "`: unknown operation `" +
            code->operations[i] +
-           "`, which this emulator doesn't have: use one as new as the "
-           "compiler");
+           "`: use the emulator of the TritonC version that compiled the kernel");
     return unsupported_code_version;
   }
   return success;
@@ -89,8 +88,8 @@ Result refuse_foreign(const abi::host_code &code, Device device) {
   if (is_for(code, device))
     return success;
   report("tritonc emulator: `" + std::string(code.name) + "` is compiled for " + code.gpu +
-         ", this device is " + driver().devices[std::size_t(device)]->gpu.architecture() +
-         " (TRITONC_EMULATOR)");
+         ", but the device is " + driver().devices[std::size_t(device)]->gpu.architecture() +
+         " (gpu in TRITONC_EMULATOR)");
   return no_binary_for_gpu;
 }
 

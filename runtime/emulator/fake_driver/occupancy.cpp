@@ -60,7 +60,7 @@ Result potential_block(int *grid, int *threads, Kernel *function, SharedBytesOfB
                      continue;
                    best = blocks * size;
                    *threads = size;
-                   *grid = blocks * gpu.multiprocessors;
+                   *grid = blocks * gpu.num_sms;
                  }
                  return best ? success : invalid_value;
                });
@@ -135,7 +135,7 @@ Result cuOccupancyMaxActiveClusters(int *clusters, Kernel *function, const Launc
                  if (threads <= 0)
                    return invalid_value;
                  int blocks = resident_blocks(kernel, device, gpu, threads, config->shared_bytes);
-                 *clusters = blocks * gpu.multiprocessors / int(cluster_of(kernel, *config));
+                 *clusters = blocks * gpu.num_sms / int(cluster_of(kernel, *config));
                  return success;
                });
 }

@@ -88,7 +88,7 @@ std::string set_gpus(std::string_view text, Settings &settings) {
   do {
     const Gpu *gpu = find_gpu(take_until(text, '/'));
     if (!gpu)
-      return "any, one of " + known_gpus() + ", or several with / between them";
+      return "any, or one or more of " + known_gpus() + " separated by /";
     settings.gpus.push_back(*gpu);
   } while (!text.empty());
   settings.fixes_gpu = true;
@@ -105,14 +105,14 @@ std::string add_failure(std::string_view text, Settings &settings) {
   failure.function = take_until(text, ':');
   std::string_view call = take_until(text, ':');
   if (!is_function(failure.function))
-    return "none, or begin with the name of a function that there is";
+    return "none, or begin with the name of a driver function";
   bool is_right = read(text, 0, 99999, failure.result);
   if (call != "*")
     is_right = is_right && read(call, std::uint64_t(1), std::numeric_limits<std::uint64_t>::max(),
                                 failure.call);
   if (!is_right)
     return "none, or function:call:result, such as cuMemAlloc:3:2 (the third call returns 2) or "
-           "cuMemAlloc:*:2 (each does)";
+           "cuMemAlloc:*:2 (every call returns 2)";
   settings.failures.push_back(failure);
   return {};
 }
@@ -123,7 +123,7 @@ std::string add_missing(std::string_view text, Settings &settings) {
   else if (is_function(text))
     settings.missing.emplace_back(text);
   else
-    return "none, or the name of a function that there is";
+    return "none, or the name of a driver function";
   return {};
 }
 
@@ -155,7 +155,7 @@ std::string set(std::string_view name, std::string_view value, Settings &setting
   if (name == "devices")
     return number(0, max_devices, settings.devices);
   if (name == "sms")
-    return number(1, 1024, settings.multiprocessors);
+    return number(1, 1024, settings.num_sms);
   if (name == "memory")
     return read_bytes(value, settings.memory) ? "" : "a number of bytes, such as 1048576 or 512M";
   if (name == "pools")
@@ -178,8 +178,8 @@ std::string set(std::string_view name, std::string_view value, Settings &setting
 
 Gpu Settings::gpu(Device device) const {
   Gpu result = gpus[std::min(std::size_t(device), gpus.size() - 1)];
-  if (multiprocessors)
-    result.multiprocessors = multiprocessors;
+  if (num_sms)
+    result.num_sms = num_sms;
   return result;
 }
 
@@ -195,8 +195,8 @@ std::string apply(std::string_view text, Settings &settings) {
     std::string expected = set(name, value, changed, is_known);
     if (!is_known)
       return "unknown setting `" + std::string(name) +
-             "`; there are order, async, seed, races, uninitialized, max_steps, workers, gpu, "
-             "devices, sms, memory, pools, version, fail, missing, report";
+             "`: expected order, async, seed, races, uninitialized, max_steps, workers, gpu, "
+             "devices, sms, memory, pools, version, fail, missing, or report";
     if (!expected.empty())
       return "`" + std::string(setting) + "`: the value must be " + expected;
   }

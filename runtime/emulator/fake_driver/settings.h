@@ -48,7 +48,7 @@ struct Settings {
   std::vector<Gpu> gpus = {*find_gpu("90a")}; // the last one applies to all further devices
   bool fixes_gpu = false;                     // set by `gpu=`; false = accepts code for any GPU
   int devices = 1;
-  int multiprocessors = 0; // 0 = the GPU's number
+  int num_sms = 0; // 0 = the GPU's number
   std::size_t memory = std::size_t(16) << 30;
   bool pools = true;
   int version = 12040;

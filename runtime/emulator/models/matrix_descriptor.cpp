@@ -25,7 +25,7 @@ const char *decode_descriptor(MatrixDescriptor &result, uint64_t bits) {
   result.base_offset = unsigned(field(bits, 49, 3));
   result.swizzle = swizzles[field(bits, 62, 2)];
   if ((bits & reserved) != 0)
-    return "reserved bits aren't 0";
+    return "reserved bits are not 0";
   return nullptr;
 }
 

@@ -36,7 +36,7 @@ struct MatrixDescriptor {
   Swizzle swizzle = Swizzle::none;
 };
 
-/// Returns null, or an error: "reserved bits aren't 0".
+/// Returns null, or an error: "reserved bits are not 0".
 const char *decode_descriptor(MatrixDescriptor &result, uint64_t bits);
 
 /// For tests and hand-written kernels. Offsets are multiples of 16 below 2^18.

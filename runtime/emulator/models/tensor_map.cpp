@@ -74,20 +74,20 @@ std::string element(const char *array, unsigned i, uint64_t value) {
 
 Problem check_address(uint64_t address) {
   if (address % 16 != 0)
-    return invalid("the tensor's address isn't a multiple of 16");
+    return invalid("the tensor's address is not a multiple of 16");
   return {};
 }
 
 Problem check_sizes(const TensorMapArguments &arguments) {
   for (unsigned i = 0; i < arguments.rank; i++)
     if (uint64_t size = arguments.sizes[i]; size == 0 || size > uint64_t(1) << 32)
-      return invalid(element("the tensor's size", i, size) + ", which isn't from 1 to 2^32");
+      return invalid(element("the tensor's size", i, size) + ", but must be from 1 to 2^32");
   for (unsigned i = 0; i + 1 < arguments.rank; i++) {
     uint64_t stride = arguments.strides[i];
     if (stride % 16 != 0)
-      return invalid(element("the stride", i, stride) + " bytes, which isn't a multiple of 16");
+      return invalid(element("the stride", i, stride) + " bytes, which is not a multiple of 16");
     if (stride >= uint64_t(1) << 40)
-      return invalid(element("the stride", i, stride) + " bytes, which isn't less than 2^40");
+      return invalid(element("the stride", i, stride) + " bytes, but must be less than 2^40");
   }
   return {};
 }
@@ -95,23 +95,23 @@ Problem check_sizes(const TensorMapArguments &arguments) {
 Problem check_box(const TensorMapArguments &arguments, DataType type, Swizzle swizzle) {
   for (unsigned i = 0; i < arguments.rank; i++) {
     if (uint32_t size = arguments.box[i]; size == 0 || size > 256)
-      return invalid(element("the box's size", i, size) + ", which isn't from 1 to 256");
+      return invalid(element("the box's size", i, size) + ", but must be from 1 to 256");
     if (uint32_t stride = arguments.element_strides[i]; stride == 0 || stride > 8)
-      return invalid(element("the element stride", i, stride) + ", which isn't from 1 to 8");
+      return invalid(element("the element stride", i, stride) + ", but must be from 1 to 8");
   }
   uint32_t row = arguments.box[0] * bytes_of(type);
   std::string has = "a row of the box has " + std::to_string(row) + " bytes";
   if (row % 16 != 0)
-    return invalid(has + ", which isn't a multiple of 16");
+    return invalid(has + ", which is not a multiple of 16");
   if (unsigned span = span_of(swizzle); span != 0 && row > span)
-    return invalid(has + ", more than the " + std::to_string(span) + " of the swizzle");
+    return invalid(has + ", more than the " + std::to_string(span) + " bytes of the swizzle");
   // Computed as by the driver: with the stride of dimension 0, and quotients rounded down.
   uint64_t bytes = bytes_of(type);
   for (unsigned i = 0; i < arguments.rank; i++)
     bytes *= arguments.box[i] / arguments.element_strides[i];
   if (bytes > max_box_bytes)
     return invalid("the box has " + std::to_string(bytes) + " bytes, more than the " +
-                   std::to_string(max_box_bytes) + " of shared memory");
+                   std::to_string(max_box_bytes) + " bytes of shared memory");
   return {};
 }
 
@@ -129,31 +129,31 @@ uint32_t TensorMap::rows() const {
 
 Problem encode_tensor_map(void *map, const TensorMapArguments &arguments) {
   if (!map || reinterpret_cast<uintptr_t>(map) % tensor_map_alignment != 0)
-    return invalid("the tensor map's own address isn't a multiple of 64");
+    return invalid("the tensor map's own address is not a multiple of 64");
   if (arguments.type < 0 || arguments.type >= int(std::size(data_types)))
-    return invalid("there is no data type " + std::to_string(arguments.type));
+    return invalid("unknown data type " + std::to_string(arguments.type));
   DataType type = DataType(arguments.type);
   if (arguments.rank < 1 || arguments.rank > 5)
-    return invalid("the rank is " + std::to_string(arguments.rank) + ", which isn't from 1 to 5");
+    return invalid("the rank is " + std::to_string(arguments.rank) + ", but must be from 1 to 5");
   if (!arguments.sizes || !arguments.box || !arguments.element_strides ||
       (arguments.rank > 1 && !arguments.strides))
-    return invalid("an array is missing");
+    return invalid("a required array is null");
   if (arguments.interleave < 0 || arguments.interleave > 2)
-    return invalid("there is no interleaving " + std::to_string(arguments.interleave));
+    return invalid("unknown interleave mode " + std::to_string(arguments.interleave));
   if (arguments.swizzle < 0 || arguments.swizzle > 6)
-    return invalid("there is no swizzle " + std::to_string(arguments.swizzle));
+    return invalid("unknown swizzle " + std::to_string(arguments.swizzle));
   if (arguments.l2_promotion < 0 || arguments.l2_promotion > 3)
-    return invalid("there is no L2 promotion " + std::to_string(arguments.l2_promotion));
+    return invalid("unknown L2 promotion " + std::to_string(arguments.l2_promotion));
   if (arguments.fill < 0 || arguments.fill > 1)
-    return invalid("there is no fill " + std::to_string(arguments.fill));
+    return invalid("unknown fill mode " + std::to_string(arguments.fill));
   if (bytes_of(type) == 0)
-    return unmodeled(std::string("tensors of ") + name_of(type) + " aren't emulated");
+    return unmodeled(std::string("the emulator does not support tensors of ") + name_of(type));
   if (arguments.interleave != 0)
-    return unmodeled("interleaved tensors aren't emulated");
+    return unmodeled("the emulator does not support interleaved tensors");
   if (arguments.swizzle > 3)
-    return unmodeled("swizzles of larger pieces than 16 bytes aren't emulated");
+    return unmodeled("the emulator does not support swizzle atoms larger than 16 bytes");
   if (arguments.fill != 0 && !data_types[arguments.type].floating)
-    return invalid(std::string("there is no NaN to fill with among ") + name_of(type));
+    return invalid(std::string("cannot fill with NaN: the element type is ") + name_of(type));
   Swizzle swizzle = Swizzle(arguments.swizzle);
   if (Problem problem = check_address(arguments.address))
     return problem;
@@ -185,7 +185,7 @@ Problem encode_tensor_map(void *map, const TensorMapArguments &arguments) {
 Problem replace_address(void *map, uint64_t address) {
   TensorMap decoded;
   if (!map || reinterpret_cast<uintptr_t>(map) % tensor_map_alignment != 0)
-    return invalid("the tensor map's own address isn't a multiple of 64");
+    return invalid("the tensor map's own address is not a multiple of 64");
   if (Problem problem = decode_tensor_map(decoded, map); problem.kind == Problem::Kind::invalid)
     return problem;
   if (Problem problem = check_address(address))
@@ -202,7 +202,7 @@ Problem decode_tensor_map(TensorMap &result, const void *map) {
   Encoded encoded;
   std::memcpy(&encoded, map, sizeof encoded);
   if (std::memcmp(encoded.magic, magic, sizeof magic) != 0 || encoded.check != check_of(encoded))
-    return invalid("these 128 bytes aren't a tensor map");
+    return invalid("the 128 bytes are not a tensor map");
   result = {};
   result.type = DataType(encoded.type);
   result.rank = encoded.rank;
@@ -220,7 +220,7 @@ Problem decode_tensor_map(TensorMap &result, const void *map) {
   if (unsigned span = span_of(result.swizzle); result.rows() > 1 && result.row_bytes() < span)
     return unmodeled("a row of the box has " + std::to_string(result.row_bytes()) +
                      " bytes, less than the " + std::to_string(span) +
-                     " of the swizzle: boxes with gaps aren't emulated");
+                     " bytes of the swizzle: the emulator does not support boxes with gaps");
   return {};
 }
 
@@ -230,12 +230,13 @@ Problem check_coordinates(const TensorMap &map, const int32_t *coordinates, Tran
   };
   int64_t first = int64_t(coordinates[0]) * bytes_of(map.type);
   if (first % 16 != 0)
-    return invalid(coordinate(0) + ", or " + std::to_string(first) +
-                   " bytes, which isn't a multiple of 16");
+    return invalid(coordinate(0) + ", an offset of " + std::to_string(first) +
+                   " bytes, which is not a multiple of 16");
   if (transfer == Transfer::store)
     for (unsigned i = 0; i < map.rank; i++)
       if (coordinates[i] < 0)
-        return invalid(coordinate(i) + ", which copies to tensors may not begin at");
+        return invalid(coordinate(i) +
+                       ", but a copy to a tensor cannot start at a negative coordinate");
   return {};
 }
 
@@ -344,7 +345,7 @@ Problem check_reduction(Reduction reduction, DataType type) {
   if (ok)
     return {};
   constexpr const char *names[] = {"sum", "minimum", "maximum"};
-  return invalid(std::string("copies can't form the ") + names[unsigned(reduction)] + " of " +
+  return invalid(std::string("TMA cannot compute the ") + names[unsigned(reduction)] + " of " +
                  name_of(type));
 }
 

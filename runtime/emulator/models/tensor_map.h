@@ -121,7 +121,7 @@ struct Problem {
     unmodeled, // the GPU may support it, but the emulator does not
   };
   Kind kind = Kind::none;
-  std::string text; // "box[0] has 10 bytes, which isn't a multiple of 16"
+  std::string text; // "a row of the box has 10 bytes, which is not a multiple of 16"
   explicit operator bool() const { return kind != Kind::none; }
 };
 

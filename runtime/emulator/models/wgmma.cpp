@@ -137,14 +137,14 @@ Tile tile_of(const Wgmma &instruction) {
 
 const char *check(const Wgmma &instruction) {
   if (instruction.n == 0 || instruction.n > 256)
-    return "N isn't from 8 to 256";
+    return "N must be from 8 to 256";
   if (instruction.n % 8 != 0)
-    return "N isn't a multiple of 8";
+    return "N must be a multiple of 8";
   if (is_integer(instruction.a) && instruction.n > 32 && instruction.n % 16 != 0)
-    return "for integers, N above 32 is a multiple of 16";
+    return "for integers, N above 32 must be a multiple of 16";
   if (bytes_of(instruction.a) != bytes_of(instruction.b) ||
       is_integer(instruction.a) != is_integer(instruction.b))
-    return "the operands' types don't go together";
+    return "the element types of A and B do not match";
   bool transposed = instruction.major_b == Major::mn ||
                     (instruction.major_a == Major::mn && !instruction.a_in_registers);
   if (transposed && bytes_of(instruction.a) != 2)

@@ -26,7 +26,7 @@ struct Wgmma {
   unsigned accumulators() const { return n / 2; }
 };
 
-/// Returns null, or why the instruction is invalid: "N = 12 isn't a multiple of 8".
+/// Returns null, or why the instruction is invalid: "N must be a multiple of 8".
 const char *check(const Wgmma &instruction);
 
 /// The operands of one wgmma.

@@ -1,6 +1,6 @@
 // Implements the barriers of a warp and of a block. See barriers.h.
 //
-// Tested by tests/emulated/barriers_test.cpp.
+// Tested by tests/unit/emulator/barriers_test.cpp.
 
 #include "barriers.h"
 
@@ -37,11 +37,12 @@ bool arrive(Thread &thread, const Site &site, NamedBarrier &barrier, uint32_t id
   unsigned per_block = thread.cluster->threads_per_block();
   if (threads == 0 || threads % warp_size != 0 || threads > per_block)
     fatal(thread, site, Report::Kind::misuse,
-          "barrier %u with %u threads: there are %u in the block, and only whole warps can meet",
+          "barrier %u with %u threads: expected a multiple of 32, at most the %u threads of the "
+          "block",
           id, threads, per_block);
   if (barrier.expected != 0 && barrier.expected != threads)
     fatal(thread, site, Report::Kind::misuse,
-          "barrier %u with %u threads, while others are waiting there for %u", id, threads,
+          "barrier %u with %u threads, but other threads wait at it for %u threads", id, threads,
           barrier.expected);
   barrier.expected = threads;
   barrier.arrived += warp_size;
@@ -67,11 +68,12 @@ uint32_t barrier_number(const Named &call) {
   for (unsigned lane = 1; lane < warp_size; lane++)
     if (call.operand<0>(lane) != id || call.operand<1>(lane) != threads)
       fatal(call.thread(lane), call.site, Report::Kind::divergence,
-            "barrier %u with %u threads, but thread %u of the warp is at barrier %u with %u",
+            "barrier %u with %u threads, but thread %u of the warp is at barrier %u with %u "
+            "threads",
             call.operand<0>(lane), call.operand<1>(lane), call.thread(0).id, id, threads);
   if (id >= 16)
-    fatal(call.thread(0), call.site, Report::Kind::misuse, "there is no barrier %u: a block has 16",
-          id);
+    fatal(call.thread(0), call.site, Report::Kind::misuse,
+          "unknown barrier %u: a block has barriers 0 to 15", id);
   return id;
 }
 

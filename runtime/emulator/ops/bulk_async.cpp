@@ -1,6 +1,6 @@
 // Issues and lands the copies by TMA units. See bulk_async.h.
 //
-// Tested by tests/emulated/bulk_copies_test.cpp and tensor_copies_test.cpp.
+// Tested by tests/unit/emulator/bulk_copies_test.cpp and tensor_copies_test.cpp.
 
 #include "bulk_async.h"
 
@@ -17,8 +17,8 @@ using Kind = Report::Kind;
 void check_alive(const Issue &issue, const Block &block) {
   if (block.live == 0)
     fatal(issue.thread, issue.site, Kind::race,
-          "%s accesses the shared memory of block %u of the cluster after all its threads have "
-          "exited\nnote: one of them has to wait for that before",
+          "%s accesses the shared memory of block %u of the cluster after all threads of the block "
+          "have exited\nnote: make a thread of the block wait for the access before it exits",
           issue.what, block.rank);
 }
 
@@ -164,7 +164,7 @@ void check_copy_in(const Issue &issue, uint32_t mbarrier, uint32_t blocks) {
                         issue.alignment);
   if (blocks >> cluster.blocks.size())
     fatal(thread, issue.site, Kind::misuse,
-          "%s to the blocks of mask 0x%x; the cluster has only %zu", issue.what, blocks,
+          "%s to the blocks of mask 0x%x, but the cluster size is %zu", issue.what, blocks,
           cluster.blocks.size());
   check_mbarrier_for_copy(thread, issue.site, issue.what, mbarrier, false, Proxy::async);
   for (const Block &block : cluster.blocks) {

@@ -1,6 +1,6 @@
 // Implements bulk copies of bytes and bulk groups. See bulk_copies.h.
 //
-// Tested by tests/emulated/bulk_copies_test.cpp.
+// Tested by tests/unit/emulator/bulk_copies_test.cpp.
 
 #include "bulk_copies.h"
 
@@ -35,8 +35,7 @@ private:
 void check_size(const Issue &issue) {
   if (issue.bytes == 0 || issue.bytes % 16 != 0)
     fatal(issue.thread, issue.site, Report::Kind::misuse,
-          "%s of %u bytes: it has to be a multiple of 16, and more than 0", issue.what,
-          issue.bytes);
+          "%s of %u bytes: the size must be a positive multiple of 16", issue.what, issue.bytes);
 }
 
 /// Whether all groups before number `end` have read and, if `writing`, written.
@@ -57,8 +56,8 @@ void wait(Thread &thread, const Site &site, uint32_t pending, bool writing) {
   if (!are_done(bulk, end, writing)) {
     bulk.awaited = end;
     bulk.awaits_writing = writing;
-    block_on(thread, {writing ? "bulk groups, all but the last %u"
-                              : "the reading of bulk groups, all but the last %u",
+    block_on(thread, {writing ? "bulk_wait for all but the last %u bulk groups"
+                              : "bulk_wait_read for all but the last %u bulk groups",
                       pending, 0, &site, nullptr});
   }
   for (uint64_t i = bulk.merged; i < end; i++) {

@@ -1,6 +1,6 @@
 // Implements the cluster barrier and access to other blocks' shared memory. See clusters.h.
 //
-// Tested by tests/emulated/clusters_test.cpp.
+// Tested by tests/unit/emulator/clusters_test.cpp.
 
 #include "clusters.h"
 
@@ -42,8 +42,8 @@ void arrive(const WarpCall<void()> &call, const char *what, bool release) {
   if (warp.ops.at_cluster_barrier)
     fatal(
         call.thread(0), call.site, Kind::misuse,
-        "%s by a warp that has arrived at the cluster's barrier already\nnote: cluster_wait has to "
-        "come between",
+        "%s by a warp that has already arrived at the cluster barrier\nnote: execute cluster_wait "
+        "between two arrivals",
         what);
   warp.ops.at_cluster_barrier = true;
   warp.ops.cluster_phase = barrier.phase;
@@ -85,15 +85,14 @@ void cluster_wait(const WarpCall<void()> &call) {
   ClusterBarrier &barrier = cluster.ops.barrier;
   if (!warp.ops.at_cluster_barrier)
     fatal(call.thread(0), call.site, Kind::misuse,
-          "cluster_wait by a warp that has not arrived at the cluster's barrier\nnote: "
-          "cluster_arrive "
-          "has to come first");
+          "cluster_wait by a warp that has not arrived at the cluster barrier\nnote: execute "
+          "cluster_arrive first");
   warp.ops.at_cluster_barrier = false;
   warp.ops.cluster_phases = warp.ops.cluster_phase + 1; // when this returns
   if (warp.ops.cluster_phase ==
       barrier.phase) { // no other warp can be further, because this warp has not waited
     barrier.waiting.push_back(&warp);
-    call.suspend({"the cluster's barrier", 0, 0, &call.site, nullptr});
+    call.suspend({"the cluster barrier", 0, 0, &call.site, nullptr});
     return;
   }
   for (unsigned lane = 0; lane < warp_size; lane++)
@@ -104,11 +103,11 @@ uint32_t map_shared_rank(Thread &thread, const Site &site, uint32_t address, uin
   Cluster &cluster = *thread.cluster;
   if (rank >= cluster.blocks.size())
     fatal(thread, site, Kind::misuse,
-          "map_shared_rank: the cluster has %zu blocks, and none of rank %u", cluster.blocks.size(),
+          "map_shared_rank: the cluster has %zu blocks, but the rank is %u", cluster.blocks.size(),
           rank);
   if (!cluster.shared.contains(address) || cluster.shared.rank(address) != thread.block->rank)
     fatal(thread, site, Kind::out_of_bounds,
-          "map_shared_rank: 0x%x is no address of the block's shared memory", address);
+          "map_shared_rank: address 0x%x is not in the block's shared memory", address);
   return address - cluster.shared.base(thread.block->rank) + cluster.shared.base(rank);
 }
 

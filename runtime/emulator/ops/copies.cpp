@@ -1,6 +1,6 @@
 // Implements cp.async. See copies.h.
 //
-// Tested by tests/emulated/copies_test.cpp.
+// Tested by tests/unit/emulator/copies_test.cpp.
 
 #include "copies.h"
 
@@ -31,8 +31,8 @@ void check_place(const Access &access, const CopyQueue::Copy &copy) {
   if (!access.view.seen || access.thread.cluster->shared.is_poisoned(copy.to, copy.width))
     return;
   report(access.thread, access.site, Report::Kind::race,
-         "%s of %s to %s is waited for only after something else was written there\nnote: "
-         "cp_async_wait comes first, then a barrier, then the place may be used again",
+         "%s of %s to %s: another write to this memory came before cp_async_wait\nnote: execute "
+         "cp_async_wait and then a barrier before you use this memory again",
          access.what, bytes_text(copy.width).c_str(), shared_place(access.thread, copy.to).c_str());
 }
 
@@ -82,7 +82,7 @@ void cp_async(Thread &thread, const Site &site, uint32_t to, const void *from, u
   Access access = access_by(thread, site, name_of(width));
   cluster.shared.locate(access, to, width, width);
   if (bytes > width)
-    fatal(thread, site, Report::Kind::misuse, "%s copies %u bytes; it has room for no more than %u",
+    fatal(thread, site, Report::Kind::misuse, "%s copies %u bytes, but supports at most %u",
           access.what, bytes, width);
   if (bytes > 0)
     cluster.global.locate(access, from, bytes, width);
@@ -146,8 +146,8 @@ void check_copies_at_end(Block &block) {
     const CopyQueue::Copy &next = queue.copies[queue.landed - queue.forgotten];
     report(thread, *next.site, Report::Kind::race,
            "%s of %s to %s may land after the block has ended: its thread does not wait for it\n"
-           "note: cp_async_wait before the thread exits; of copies that an mbarrier tells of, "
-           "mbarrier_wait before the last one does",
+           "note: execute cp_async_wait before the thread exits or, if an mbarrier tracks the "
+           "copy, mbarrier_wait before the last thread exits",
            name_of(next.width), bytes_text(next.width).c_str(),
            shared_place(thread, next.to).c_str());
     return; // one report per block

@@ -1,6 +1,6 @@
 // Implements print statements and assertions. See device_printf_assert.h.
 //
-// Tested by tests/emulated/reports_test.cpp.
+// Tested by tests/unit/emulator/reports_test.cpp.
 
 #include "device_printf_assert.h"
 

@@ -10,9 +10,9 @@ void use_from_outside(const Access &access, Block &block) {
   Cluster &cluster = *block.cluster;
   if (block.live == 0)
     fatal(access.thread, access.site, Report::Kind::race,
-          "%s accesses the shared memory of block %u of the cluster, whose threads have all "
-          "exited\nnote: its threads have to wait, at a cluster barrier for instance, until the "
-          "others are done with it",
+          "%s accesses the shared memory of block %u of the cluster after all threads of the block "
+          "have exited\nnote: make its threads wait, for example at a cluster barrier, until the "
+          "other blocks no longer access it",
           access.what, block.rank);
   if (!cluster.races)
     return;
@@ -33,10 +33,10 @@ void check_lifetime(Block &block) {
       seen = cluster.clocks.view(block.threads[i].actor).after(actor, use.epoch);
     if (!seen)
       report(block.threads[0], *use.site, Report::Kind::race,
-             "%s accesses the block's shared memory and may do so after the block has ended: no "
-             "thread of the block waits for it (%s)\nnote: wait before the threads exit: "
-             "mbarrier_wait for copies to shared memory, bulk_wait_read for copies from it, "
-             "wgmma_wait for wgmma, a cluster barrier for other blocks",
+             "%s accesses the block's shared memory, possibly after the block has ended: no thread "
+             "of the block waits for it (%s)\nnote: before the threads exit, execute mbarrier_wait "
+             "for copies to shared memory, bulk_wait_read for copies from it, wgmma_wait for "
+             "wgmma, or a cluster barrier for other blocks",
              use.what, actor_name(cluster, actor).c_str());
   }
 }

@@ -1,6 +1,6 @@
 // Implements the matrix operations of a warp. See matrices.h.
 //
-// Tested by tests/emulated/matrices_test.cpp.
+// Tested by tests/unit/emulator/matrices_test.cpp.
 
 #include "matrices.h"
 

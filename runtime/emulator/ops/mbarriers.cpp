@@ -1,6 +1,6 @@
 // Implements mbarriers. See mbarriers.h.
 //
-// Tested by tests/emulated/mbarriers_test.cpp.
+// Tested by tests/unit/emulator/mbarriers_test.cpp.
 
 #include "mbarriers.h"
 
@@ -25,22 +25,23 @@ void check_made(Thread &thread, const Site &site, const char *what, Mbarrier &mb
                 const View &view, bool needs_fence) {
   if (!thread.cluster->races)
     return;
-  bool told = mbarrier.announced != 0 && thread.warp->ops.cluster_phases >= mbarrier.announced;
-  if (told)
+  bool is_announced =
+      mbarrier.announced != 0 && thread.warp->ops.cluster_phases >= mbarrier.announced;
+  if (is_announced)
     ; // published by a barrier of the cluster, after the fence
   else if (!view.after(mbarrier.initializer, mbarrier.initialized))
     report_race(thread, site, *mbarrier.site, "initialized here",
-                "%s uses the mbarrier at %s, which %s initializes, and nothing orders the "
-                "two\nnote: put a barrier after mbarrier_init",
+                "%s uses the mbarrier at %s, but is not ordered after its initialization by "
+                "%s\nnote: put a barrier after mbarrier_init",
                 what, shared_place(thread, mbarrier.address).c_str(),
                 actor_name(*thread.cluster, mbarrier.initializer).c_str());
   else if (needs_fence &&
            (mbarrier.fenced == 0 || !view.after(mbarrier.initializer, mbarrier.fenced)))
     report_race(
         thread, site, *mbarrier.site, "initialized here",
-        "%s uses the mbarrier at %s, and no fence_mbarrier_init follows its "
-        "mbarrier_init\nnote: %s has to execute fence_mbarrier_init after mbarrier_init and "
-        "before the barrier that tells the others",
+        "%s uses the mbarrier at %s, but no fence_mbarrier_init follows its mbarrier_init\nnote: "
+        "%s must execute fence_mbarrier_init after mbarrier_init and before the barrier that "
+        "precedes the use",
         what, shared_place(thread, mbarrier.address).c_str(),
         actor_name(*thread.cluster, mbarrier.initializer).c_str());
   if (mbarrier.uses.size() < thread.cluster->clocks.actors())
@@ -60,8 +61,8 @@ Mbarrier &find(const Access &access, uint32_t address) {
   Mbarrier *mbarrier = block.ops.mbarriers.find(address);
   if (!mbarrier)
     fatal(thread, access.site, Kind::misuse,
-          "%s: there is no mbarrier at %s\nnote: it has to be initialized by mbarrier_init first, "
-          "and not invalidated",
+          "%s: there is no mbarrier at %s\nnote: execute mbarrier_init before the first use, and "
+          "mbarrier_inval only after the last use",
           access.what, shared_place(thread, address).c_str());
   check_made(thread, access.site, access.what, *mbarrier, access.view, remote);
   return *mbarrier;
@@ -86,8 +87,8 @@ void end_phase_if_complete(Thread &thread, Mbarrier &mbarrier) {
 void check_arrival(Thread &thread, const Site &site, const char *what, const Mbarrier &mbarrier) {
   if (mbarrier.missing == 0)
     fatal(thread, site, Kind::misuse,
-          "%s: more arrivals at the mbarrier at %s than it was initialized for: all %u of phase "
-          "%" PRIu64 " have come, which still waits for %d bytes",
+          "%s: too many arrivals at the mbarrier at %s: all %u arrivals of phase "
+          "%" PRIu64 " are complete, but the phase still expects %d bytes",
           what, shared_place(thread, mbarrier.address).c_str(), mbarrier.count, mbarrier.phase,
           mbarrier.bytes);
 }
@@ -97,22 +98,21 @@ void add_bytes(Thread &thread, const Site &site, const char *what, Mbarrier &mba
   int64_t sum = mbarrier.bytes + bytes;
   if (sum > int64_t(mbarrier_limit) || sum < -int64_t(mbarrier_limit))
     fatal(thread, site, Kind::misuse,
-          "%s: the mbarrier at %s counts up to %u bytes, and now %lld are %s", what,
+          "%s: the mbarrier at %s counts at most %u bytes, but now %lld bytes are %s", what,
           shared_place(thread, mbarrier.address).c_str(), mbarrier_limit,
-          static_cast<long long>(sum < 0 ? -sum : sum),
-          sum < 0 ? "more than expected" : "expected");
+          static_cast<long long>(sum < 0 ? -sum : sum), sum < 0 ? "unexpected" : "expected");
   mbarrier.bytes = int32_t(sum);
 }
 
 void check_bytes(Thread &thread, const Site &site, const char *what, uint32_t bytes) {
   if (bytes > mbarrier_limit)
-    fatal(thread, site, Kind::misuse, "%s expects %u bytes; no more than %u can be expected", what,
-          bytes, mbarrier_limit);
+    fatal(thread, site, Kind::misuse, "%s expects %u bytes, but an mbarrier counts at most %u",
+          what, bytes, mbarrier_limit);
 }
 
 void check_parity(Thread &thread, const Site &site, const char *what, uint32_t parity) {
   if (parity > 1)
-    fatal(thread, site, Kind::misuse, "%s: the parity is %u, neither 0 nor 1", what, parity);
+    fatal(thread, site, Kind::misuse, "%s: the parity is %u, but must be 0 or 1", what, parity);
 }
 
 /// Whether the phase of this parity has ended: the current phase has the other parity.
@@ -132,16 +132,16 @@ void arrive(Thread &thread, const Site &site, const char *what, uint32_t address
 void describe(const Thread &thread, const Waiting &waiting, Text &text) {
   Block &block = *thread.block;
   const Mbarrier *mbarrier = block.ops.mbarriers.find(waiting.first);
-  text.add("the mbarrier at %s, phase of parity %u", shared_place(thread, waiting.first).c_str(),
-           waiting.second);
+  text.add("the mbarrier at %s for the phase of parity %u",
+           shared_place(thread, waiting.first).c_str(), waiting.second);
   if (!mbarrier)
     return;
-  text.add("; %" PRIu64 " phases have ended; this one has had %u of %u arrivals", mbarrier->phase,
-           mbarrier->count - mbarrier->missing, mbarrier->count);
+  text.add("; %" PRIu64 " phases are complete; the current phase has %u of %u arrivals",
+           mbarrier->phase, mbarrier->count - mbarrier->missing, mbarrier->count);
   if (mbarrier->bytes > 0)
     text.add(" and expects %d more bytes", mbarrier->bytes);
   if (mbarrier->bytes < 0)
-    text.add(" and %d more bytes than it expects", -mbarrier->bytes);
+    text.add(" and %d bytes more than expected", -mbarrier->bytes);
 }
 
 } // namespace
@@ -153,14 +153,13 @@ void mbarrier_init(Thread &thread, const Site &site, uint32_t address, uint32_t 
   Mbarriers &mbarriers = thread.block->ops.mbarriers;
   if (count == 0 || count > mbarrier_limit)
     fatal(thread, site, Kind::misuse,
-          "mbarrier_init: an mbarrier takes 1 to %u arrivals to a phase, not %u", mbarrier_limit,
+          "mbarrier_init: an mbarrier expects 1 to %u arrivals per phase, not %u", mbarrier_limit,
           count);
   if (mbarriers.find(address))
-    fatal(
-        thread, site, Kind::misuse,
-        "mbarrier_init: the mbarrier at %s has been initialized already\nnote: mbarrier_inval has "
-        "to come first",
-        shared_place(thread, address).c_str());
+    fatal(thread, site, Kind::misuse,
+          "mbarrier_init: the mbarrier at %s is already initialized\nnote: execute mbarrier_inval "
+          "first",
+          shared_place(thread, address).c_str());
   cluster.shared.mark_write(access, address, 8);
   auto mbarrier = std::make_unique<Mbarrier>();
   mbarrier->address = address;
@@ -177,13 +176,12 @@ void mbarrier_inval(Thread &thread, const Site &site, uint32_t address) {
   Access access = access_by(thread, site, "mbarrier_inval");
   Mbarrier &mbarrier = find(access, address);
   if (!mbarrier.waiting.empty())
-    fatal(thread, site, Kind::misuse,
-          "mbarrier_inval: thread %u still waits for the mbarrier at %s", mbarrier.waiting[0]->id,
-          shared_place(thread, address).c_str());
+    fatal(thread, site, Kind::misuse, "mbarrier_inval: thread %u still waits at the mbarrier at %s",
+          mbarrier.waiting[0]->id, shared_place(thread, address).c_str());
   for (Actor actor = 0; actor < mbarrier.uses.size(); actor++)
     if (mbarrier.uses[actor] != 0 && !access.view.after(actor, mbarrier.uses[actor])) {
       report(thread, site, Kind::race,
-             "mbarrier_inval ends the mbarrier at %s, which %s uses, and nothing orders the two",
+             "mbarrier_inval of the mbarrier at %s is not ordered after its use by %s",
              shared_place(thread, address).c_str(), actor_name(cluster, actor).c_str());
       break;
     }
@@ -270,7 +268,7 @@ void complete_bytes(Thread &thread, const Site &site, const char *what, uint32_t
   Mbarrier *mbarrier = block_at(cluster, address).ops.mbarriers.find(address);
   if (!mbarrier)
     fatal(thread, site, Kind::misuse,
-          "%s: the mbarrier at %s was invalidated before the copy had come", what,
+          "%s: the mbarrier at %s was invalidated before the copy landed", what,
           shared_place(thread, address).c_str());
   add_bytes(thread, site, what, *mbarrier, -int64_t(bytes));
   cluster.clocks.join(mbarrier->arriving, done);
@@ -283,7 +281,7 @@ void arrive_later(Thread &thread, const Site &site, const char *what, uint32_t a
   Mbarrier *mbarrier = block_at(cluster, address).ops.mbarriers.find(address);
   if (!mbarrier)
     fatal(thread, site, Kind::misuse,
-          "%s: the mbarrier at %s was invalidated before the copies had come", what,
+          "%s: the mbarrier at %s was invalidated before the copies landed", what,
           shared_place(thread, address).c_str());
   check_arrival(thread, site, what, *mbarrier);
   cluster.clocks.join(mbarrier->arriving, done);
@@ -317,13 +315,12 @@ void check_mbarriers_at_end(Block &block) {
   for (const auto &mbarrier : block.ops.mbarriers.live)
     if (mbarrier->bytes != 0)
       report(block.threads[0], *mbarrier->site, Kind::misuse,
-             "the block has ended, and the mbarrier at %s has %d bytes %s (phase %" PRIu64
-             ")\nnote: the bytes that mbarrier_arrive_expect_tx announces and those of the copies "
-             "must be the same in every phase",
+             "the block has ended, but the mbarrier at %s has received %d bytes %s (phase %" PRIu64
+             ")\nnote: in each phase, mbarrier_arrive_expect_tx must announce exactly the bytes "
+             "that the copies write",
              shared_place(block.threads[0], mbarrier->address).c_str(),
              mbarrier->bytes < 0 ? -mbarrier->bytes : mbarrier->bytes,
-             mbarrier->bytes < 0 ? "more than it expected" : "less than it expects",
-             mbarrier->phase);
+             mbarrier->bytes < 0 ? "more than expected" : "less than expected", mbarrier->phase);
 }
 
 } // namespace tritonc::emulator::ops

@@ -1,6 +1,6 @@
 // Implements the hooks before memory accesses and the loop limit. See memory.h.
 //
-// Tested by tests/emulated/reports_of_errors_test.cpp, global_memory_test.cpp and
+// Tested by tests/unit/emulator/reports_of_errors_test.cpp, global_memory_test.cpp and
 // schedule_test.cpp.
 
 #include "memory.h"
@@ -112,7 +112,8 @@ void out_of_steps(void *pointer, void *, uint32_t, const Site *site) {
   int64_t more = launch.options.max_steps - thread.steps_taken;
   if (more < 0)
     fatal(thread, site ? *site : record::unknown_site, Report::Kind::too_many_steps,
-          "a thread has gone through loops %lld times: if that is no endless loop, raise max_steps",
+          "a thread has executed more than %lld loop iterations: raise max_steps unless the loop "
+          "is endless",
           static_cast<long long>(launch.options.max_steps));
   thread.steps_granted = thread.steps_left = std::min(more, step_slice);
   // The thread may poll for a copy that lands only when no thread can run. This thread always can,

@@ -1,6 +1,6 @@
 // Implements atomic additions of packed 16-bit floats. See reductions.h.
 //
-// Tested by tests/emulated/reductions_test.cpp.
+// Tested by tests/unit/emulator/reductions_test.cpp.
 
 #include "reductions.h"
 

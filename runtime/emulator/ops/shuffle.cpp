@@ -1,6 +1,6 @@
 // Implements the votes and the election of a warp. See shuffle.h.
 //
-// Tested by tests/emulated/shuffle_test.cpp.
+// Tested by tests/unit/emulator/shuffle_test.cpp.
 
 #include "shuffle.h"
 

@@ -1,6 +1,6 @@
 // Implements the tensor copies. See tensor_copies.h.
 //
-// Tested by tests/emulated/tensor_copies_test.cpp.
+// Tested by tests/unit/emulator/tensor_copies_test.cpp.
 
 #include "tensor_copies.h"
 
@@ -25,7 +25,7 @@ TensorMap read_map(Thread &thread, const Site &site, const char *what, const voi
   Cluster &cluster = *thread.cluster;
   if (reinterpret_cast<uintptr_t>(pointer) % models::tensor_map_alignment != 0)
     fatal(thread, site, Kind::misaligned,
-          "%s: the tensor map is at %p, which is not a multiple of %zu", what, pointer,
+          "%s: the address %p of the tensor map is not a multiple of %zu", what, pointer,
           models::tensor_map_alignment);
   // If not, the map is a parameter of the kernel.
   if (cluster.launch->memory.contains(pointer))
@@ -124,8 +124,7 @@ TensorMap map_of(Thread &thread, const Site &site, const char *what, const tenso
   GlobalAccess::check_waited(access_by(thread, site, what),
                              reinterpret_cast<void *>(uintptr_t(map.address)), map.box_bytes());
   if (map.rank != place.rank)
-    fatal(thread, site, Kind::misuse, "%s with the map of a tensor of %u dimensions", what,
-          map.rank);
+    fatal(thread, site, Kind::misuse, "%s with a tensor map of rank %u", what, map.rank);
   Text problem;
   {
     int32_t coordinates[5];

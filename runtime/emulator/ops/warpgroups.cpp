@@ -1,6 +1,6 @@
 // Implements wgmma and setmaxnreg. See warpgroups.h.
 //
-// Tested by tests/emulated/warpgroups_test.cpp.
+// Tested by tests/unit/emulator/warpgroups_test.cpp.
 
 #include "warpgroups.h"
 
@@ -103,15 +103,15 @@ private:
 
 [[noreturn]] void registers_mixed(Thread &thread, const Site &site, const char *what) {
   fatal(thread, site, Kind::misuse,
-        "%s: some of the accumulators have been changed while an earlier wgmma still works on "
-        "them\nnote: wgmma_wait has to hand them out before anything else uses them",
+        "%s: some accumulators were changed while an earlier wgmma still uses them\nnote: execute "
+        "wgmma_wait before any other use of the accumulators",
         what);
 }
 
 [[noreturn]] void registers_stale(Thread &thread, const Site &site, const char *what) {
   fatal(thread, site, Kind::misuse,
-        "%s: these accumulators are a copy of registers that an earlier wgmma works on; a later "
-        "one has taken those over, or a wait has handed them out",
+        "%s: these accumulators are an outdated copy: a later wgmma has taken over the registers, "
+        "or wgmma_wait has returned them",
         what);
 }
 
@@ -254,12 +254,12 @@ void check_fence(const warpgroup::Request &request, bool takes_registers) {
     if (takes_registers && !queue.fenced)
       fatal(
           thread, request.site, Kind::misuse,
-          "%s: no wgmma_fence since the threads could use its accumulators\nnote: wgmma_fence has "
-          "to come before the first wgmma, and after wgmma_wait has handed accumulators out",
+          "%s: no wgmma_fence since the threads last had access to its accumulators\nnote: execute "
+          "wgmma_fence before the first wgmma, and after each wgmma_wait that returns accumulators",
           request.what);
     if (request.instruction.a_in_registers && !queue.fenced_group)
       fatal(thread, request.site, Kind::misuse,
-            "%s takes A from registers, with no wgmma_fence since the last wgmma_commit",
+            "%s takes A from registers without a wgmma_fence since the last wgmma_commit",
             request.what);
   }
 }
@@ -515,14 +515,14 @@ uint32_t check_registers(const WarpgroupCall<void(uint32_t)> &call, const char *
       warpgroup::operands_differ(call.thread(lane), call.site, what, "number of registers");
   if (registers < fewest_registers || registers > max_registers || registers % 8 != 0)
     fatal(call.thread(0), call.site, Kind::misuse,
-          "%s to %u registers: it has to be a multiple of 8 from %u to %u", what, registers,
+          "%s to %u registers: expected a multiple of 8 from %u to %u", what, registers,
           fewest_registers, max_registers);
   return registers;
 }
 
 void describe(const Thread &thread, const Waiting &waiting, Text &text) {
-  text.add("setmaxnreg_inc to %u registers per thread; the warpgroup has %u, and the block has "
-           "%u per thread left for it",
+  text.add("setmaxnreg_inc to %u registers per thread; the warpgroup has %u, and the block has %u "
+           "more per thread left",
            waiting.first, registers_of(*thread.block, waiting.second),
            registers_left(*thread.block));
 }
@@ -535,8 +535,8 @@ void setmaxnreg_dec(const WarpgroupCall<void(uint32_t)> &call) {
   unsigned group = call.thread(0).id / warpgroup_size;
   if (registers > registers_of(block, group))
     fatal(call.thread(0), call.site, Kind::misuse,
-          "setmaxnreg_dec to %u registers; the threads of the warpgroup have only %u", registers,
-          registers_of(block, group));
+          "setmaxnreg_dec to %u registers, but the threads of the warpgroup have only %u",
+          registers, registers_of(block, group));
   set_registers(block, group, registers);
   // Waiting warpgroups may get more registers now.
   std::erase_if(block.ops.waiting_for_registers, [&](const auto &waiting) {
@@ -556,7 +556,7 @@ void setmaxnreg_inc(const WarpgroupCall<void(uint32_t)> &call) {
   unsigned group = call.thread(0).id / warpgroup_size;
   if (registers < registers_of(block, group))
     fatal(call.thread(0), call.site, Kind::misuse,
-          "setmaxnreg_inc to %u registers; the threads of the warpgroup have %u", registers,
+          "setmaxnreg_inc to %u registers, but the threads of the warpgroup have %u", registers,
           registers_of(block, group));
   if (registers - registers_of(block, group) <= registers_left(block)) {
     set_registers(block, group, registers);

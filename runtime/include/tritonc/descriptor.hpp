@@ -195,11 +195,11 @@ struct host_code {
 /// postfix order. All values are signed 64-bit integers. `/` and `%` round toward zero, as in C. A
 /// value that overflows, or a division by zero, makes the result unknown.
 enum class op : std::int64_t {
-  end,             // ends the expression; the result is the only value on the stack
-  constant,        // pushes the next word
-  parameter,       // pushes the argument whose index is the next word
-  programs,        // in schedules: pushes the grid size along the axis in the next word
-  multiprocessors, // in schedules: pushes the number of SMs of the device
+  end,       // ends the expression; the result is the only value on the stack
+  constant,  // pushes the next word
+  parameter, // pushes the argument whose index is the next word
+  programs,  // in schedules: pushes the grid size along the axis in the next word
+  num_sms,   // in schedules: pushes the number of SMs of the device
   neg,
   logical_not,
   add,
@@ -373,7 +373,7 @@ constexpr std::int32_t logarithm(std::int64_t value) noexcept {
 struct tuning {
   const char *gpu;              // "NVIDIA H200"
   std::int32_t sm;              // 90
-  std::int32_t multiprocessors; // number of SMs
+  std::int32_t num_sms;         // number of SMs
   const std::uint32_t *axes;    // indices of the arguments that define a problem
   const std::int32_t *problems; // problem i: problems[i * axis_count ...]
   /// Problem i: times[i * variant_count ...], or `not_measured`. With `beside_costs`, a time is

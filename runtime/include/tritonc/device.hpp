@@ -15,11 +15,11 @@ namespace tritonc {
 inline namespace v1 {
 
 struct device_info {
-  char name[128];      // NUL-terminated: "NVIDIA H200"
-  int major;           // compute capability, major number
-  int minor;           // compute capability, minor number
-  int multiprocessors; // number of SMs
-  bool emulated;       // true: no GPU, TRITONC_DRIVER names the emulator
+  char name[128]; // NUL-terminated: "NVIDIA H200"
+  int major;      // compute capability, major number
+  int minor;      // compute capability, minor number
+  int num_sms;    // number of SMs
+  bool emulated;  // true: no GPU, TRITONC_DRIVER names the emulator
 };
 
 /// Describes the device of the current context. Returns `no_driver` or `no_device` on a machine

@@ -47,9 +47,9 @@ struct hooks {
   void *data = nullptr; // the last argument of each callback
 };
 
-/// Replaces the hooks. `*told` must stay valid and unchanged until the process ends. Null removes
+/// Replaces the hooks. `*callbacks` must stay valid and unchanged until the process ends. Null removes
 /// the hooks; calls that have already begun may still use the old ones.
-void set_hooks(const hooks *told) noexcept;
+void set_hooks(const hooks *callbacks) noexcept;
 
 } // namespace v1
 } // namespace tritonc

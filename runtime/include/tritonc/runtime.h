@@ -260,9 +260,9 @@ typedef struct tritonc_hooks {
   void *data; // the last argument of each callback
 } tritonc_hooks;
 
-/// Replaces the hooks. `*told` must stay valid and unchanged until the process ends. Null removes
+/// Replaces the hooks. `*hooks` must stay valid and unchanged until the process ends. Null removes
 /// the hooks; calls that have already begun may still use the old ones.
-void tritonc_set_hooks(const tritonc_hooks *told);
+void tritonc_set_hooks(const tritonc_hooks *hooks);
 
 // ---- device memory and synchronization, for programs that do not use CUDA otherwise ----
 //
@@ -270,10 +270,10 @@ void tritonc_set_hooks(const tritonc_hooks *told);
 // context of device 0 current and leave it current. They report no errors to hooks.
 
 typedef struct tritonc_device_info {
-  char name[128];      // NUL-terminated: "NVIDIA H200"
-  int major, minor;    // compute capability
-  int multiprocessors; // number of SMs
-  bool emulated;       // true: no GPU, TRITONC_DRIVER names the emulator
+  char name[128];   // NUL-terminated: "NVIDIA H200"
+  int major, minor; // compute capability
+  int num_sms;      // number of SMs
+  bool emulated;    // true: no GPU, TRITONC_DRIVER names the emulator
 } tritonc_device_info;
 
 /// Describes the device of the current context. Returns TRITONC_NO_DRIVER or TRITONC_NO_DEVICE on a

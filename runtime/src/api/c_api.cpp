@@ -130,8 +130,8 @@ const tritonc_image_info *tritonc_info(const tritonc_kernel *code, const int32_t
 
 // The callbacks of both structs are ABI-compatible: a reference is passed as a pointer, and a span
 // is a pointer and a size.
-void tritonc_set_hooks(const tritonc_hooks *told) {
-  tritonc::set_hooks(reinterpret_cast<const tritonc::hooks *>(told));
+void tritonc_set_hooks(const tritonc_hooks *hooks) {
+  tritonc::set_hooks(reinterpret_cast<const tritonc::hooks *>(hooks));
 }
 
 // ---- memory ----

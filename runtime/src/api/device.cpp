@@ -52,7 +52,7 @@ status current_device(device_info &info) noexcept {
     int *value;
   } facts[] = {{cuda::capability_major, &info.major},
                {cuda::capability_minor, &info.minor},
-               {cuda::multiprocessor_count, &info.multiprocessors}};
+               {cuda::multiprocessor_count, &info.num_sms}};
   for (auto &fact : facts) {
     why = call(*driver, "cuDeviceGetAttribute", driver->cuDeviceGetAttribute, fact.value,
                fact.attribute, device);

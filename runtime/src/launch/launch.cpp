@@ -215,18 +215,18 @@ private:
   }
 
   void tell_choice() const {
-    const hooks *told = hooks_told();
-    if (!told || !told->on_choice)
+    const hooks *callbacks = get_hooks();
+    if (!callbacks || !callbacks->on_choice)
       return;
     const image_info &info = variant_->infos[choice_.image - variant_->images];
-    told->on_choice({code_.name,
-                     {code_.choices + number_ * code_.axis_count, code_.axis_count},
-                     info.gpu,
-                     info.schedule ? info.schedule : "",
-                     info.specialization ? info.specialization : "",
-                     programs_,
-                     choice_.cost.known ? choice_.cost.value : -1},
-                    told->data);
+    callbacks->on_choice({code_.name,
+                          {code_.choices + number_ * code_.axis_count, code_.axis_count},
+                          info.gpu,
+                          info.schedule ? info.schedule : "",
+                          info.specialization ? info.specialization : "",
+                          programs_,
+                          choice_.cost.known ? choice_.cost.value : -1},
+                         callbacks->data);
   }
 
   cuda::FittingImage fitting(const variant &candidate) const {
@@ -306,11 +306,11 @@ private:
     plan::Number time = measurements_.time(std::uint32_t(choice_number_),
                                            info.schedule ? info.schedule : "", choice.cost, time_);
     // Without times and costs: the first variant with at least one program per SM.
-    int multiprocessors = context_.facts().multiprocessors;
+    int num_sms = context_.facts().num_sms;
     bool is_better = time.known || time_.known ? cuda::is_cheaper(time, time_)
                      : choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
-                         : programs > max_programs_ && max_programs_ < multiprocessors;
+                         : programs > max_programs_ && max_programs_ < num_sms;
     if (variant_ && fitting.fitness == fitness_ && !is_better)
       return {};
     variant_ = &candidate;
@@ -320,7 +320,7 @@ private:
     time_ = time;
     programs_ = size;
     max_programs_ = programs;
-    is_settled_ = !measurements_.are_there() && !choice.cost.known && programs >= multiprocessors;
+    is_settled_ = !measurements_.are_there() && !choice.cost.known && programs >= num_sms;
     return {};
   }
 
@@ -330,7 +330,7 @@ private:
             of,
             arguments_,
             &programs,
-            context_.facts().multiprocessors,
+            context_.facts().num_sms,
             context_.facts().has_pools,
             context_.facts().shared_bytes,
             context_.facts().sm};

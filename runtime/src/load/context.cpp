@@ -14,14 +14,14 @@ std::atomic<std::uint64_t> remembered[remembered_devices];
 
 std::uint64_t packed(const DeviceFacts &facts) {
   return std::uint64_t(facts.sm) << 48 | std::uint64_t(facts.shared_bytes) << 20 |
-         std::uint64_t(facts.has_pools) << 19 | std::uint64_t(facts.multiprocessors);
+         std::uint64_t(facts.has_pools) << 19 | std::uint64_t(facts.num_sms);
 }
 
 void unpack(std::uint64_t packed, DeviceFacts &facts) {
   facts.sm = int(packed >> 48);
   facts.shared_bytes = int(packed >> 20 & 0xfffffff);
   facts.has_pools = (packed >> 19 & 1) != 0;
-  facts.multiprocessors = int(packed & 0x7ffff);
+  facts.num_sms = int(packed & 0x7ffff);
 }
 
 Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
@@ -33,12 +33,12 @@ Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
       return success;
     }
   }
-  int major = 0, minor = 0, multiprocessors = 0, shared_bytes = 0, has_pools = 0;
+  int major = 0, minor = 0, num_sms = 0, shared_bytes = 0, has_pools = 0;
   if (Result result = driver.cuDeviceGetAttribute(&major, capability_major, device))
     return result;
   if (Result result = driver.cuDeviceGetAttribute(&minor, capability_minor, device))
     return result;
-  if (Result result = driver.cuDeviceGetAttribute(&multiprocessors, multiprocessor_count, device))
+  if (Result result = driver.cuDeviceGetAttribute(&num_sms, multiprocessor_count, device))
     return result;
   if (Result result = driver.cuDeviceGetAttribute(&shared_bytes, max_shared_bytes, device))
     return result;
@@ -47,7 +47,7 @@ Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
       return result;
   }
   facts.sm = major * 10 + minor;
-  facts.multiprocessors = multiprocessors;
+  facts.num_sms = num_sms;
   facts.shared_bytes = shared_bytes;
   facts.has_pools = has_pools != 0;
   if (has_place)

@@ -12,10 +12,10 @@ inline constexpr int remembered_devices = 64;
 
 struct DeviceFacts {
   Device device;
-  int sm;              // 90
-  int multiprocessors; // number of SMs
-  int shared_bytes;    // max shared memory per block
-  bool has_pools;      // device and driver support memory pools
+  int sm;           // 90
+  int num_sms;      // number of SMs
+  int shared_bytes; // max shared memory per block
+  bool has_pools;   // device and driver support memory pools
 };
 
 /// Returns whether the stream is a default stream: null, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.

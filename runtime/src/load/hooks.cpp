@@ -5,13 +5,15 @@
 namespace tritonc {
 inline namespace v1 {
 
-std::atomic<const hooks *> told{nullptr};
+std::atomic<const hooks *> current_hooks{nullptr};
 
-void set_hooks(const hooks *who) noexcept { told.store(who, std::memory_order_release); }
+void set_hooks(const hooks *hooks) noexcept {
+  current_hooks.store(hooks, std::memory_order_release);
+}
 
 void report_error(const status &what) noexcept {
-  if (const hooks *told = hooks_told(); told && told->on_error)
-    told->on_error(what, told->data);
+  if (const hooks *hooks = get_hooks(); hooks && hooks->on_error)
+    hooks->on_error(what, hooks->data);
 }
 
 } // namespace v1

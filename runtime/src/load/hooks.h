@@ -8,10 +8,10 @@
 
 namespace tritonc::v1 {
 
-extern std::atomic<const hooks *> told;
+extern std::atomic<const hooks *> current_hooks;
 
 /// Returns the hooks; null if there are none.
-inline const hooks *hooks_told() noexcept { return told.load(std::memory_order_acquire); }
+inline const hooks *get_hooks() noexcept { return current_hooks.load(std::memory_order_acquire); }
 
 /// Calls the hook on_error.
 void report_error(const status &what) noexcept;

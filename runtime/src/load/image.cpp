@@ -130,8 +130,8 @@ public:
   Loading(const abi::kernel &kernel, const image_info &info, const abi::image &image)
       : kernel_(kernel), info_(info), image_(image) {}
   ~Loading() {
-    const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
-    if (!told)
+    const hooks *callbacks = took_ >= 0 ? get_hooks() : nullptr;
+    if (!callbacks)
       return;
     const load_event event = {kernel_.name,
                               info_.gpu,
@@ -139,10 +139,10 @@ public:
                               info_.specialization ? info_.specialization : "",
                               image_.size - sizeof(abi::image_header),
                               took_};
-    if (told->on_load)
-      told->on_load(event, told->data);
-    if (told->on_jit && is_ptx(image_))
-      told->on_jit(event, told->data);
+    if (callbacks->on_load)
+      callbacks->on_load(event, callbacks->data);
+    if (callbacks->on_jit && is_ptx(image_))
+      callbacks->on_jit(event, callbacks->data);
   }
   Loading(const Loading &) = delete;
 

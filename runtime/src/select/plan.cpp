@@ -171,10 +171,10 @@ Number evaluate(const std::int64_t *code, const Inputs &inputs) noexcept {
       stack[depth++] = operand(op, word, inputs);
       break;
     }
-    case abi::op::multiprocessors:
+    case abi::op::num_sms:
       if (depth == abi::max_stack)
         return {};
-      stack[depth++] = inputs.multiprocessors > 0 ? known(inputs.multiprocessors) : Number{};
+      stack[depth++] = inputs.num_sms > 0 ? known(inputs.num_sms) : Number{};
       break;
     case abi::op::neg:
     case abi::op::logical_not:

@@ -16,7 +16,7 @@ struct Inputs {
   const void *arguments;
   // Only in schedules:
   const grid *programs = nullptr;
-  int multiprocessors = 0;    // number of SMs
+  int num_sms = 0;            // number of SMs
   bool has_workspace = false; // the device supports workspace
   int shared_bytes = 0;       // max shared memory per block of the device
   int sm = 0;                 // architecture of the device: 90

@@ -34,7 +34,7 @@ const abi::tuning *choose_tuning(const Driver &driver, const abi::kernel &kernel
   const abi::tuning *chosen = nullptr;
   for (std::uint32_t i = 0; i < kernel.tuning_count; i++) {
     const abi::tuning &one = kernel.tunings[i];
-    if (one.sm != device.sm || one.multiprocessors != device.multiprocessors)
+    if (one.sm != device.sm || one.num_sms != device.num_sms)
       continue;
     char name[128] = "";
     if (chosen && (!driver.cuDeviceGetName ||

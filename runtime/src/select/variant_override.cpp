@@ -6,7 +6,7 @@
 // runtime reads the variable once. A launch from the launch cache does not check it, because the
 // cached launch already has the forced variant.
 //
-// Tested by tests/runtime/variant_override_test.cpp.
+// Tested by tests/unit/runtime/variant_override_test.cpp.
 
 #include "select/variant_override.h"
 

@@ -1,0 +1,155 @@
+// Tests the warnings of generator/compile.cpp that need layouts or machine code.
+
+#include "backend/toolchain.h"
+#include "compile.h"
+#include "support/contains.h"
+#include "support/source_files.h"
+#include "unit/backend/fake_tool.h"
+
+using namespace tritonc;
+
+namespace {
+
+// Transposes a tile through shared memory, with bank conflicts because of its 2-byte elements.
+constexpr const char *transpose_source =
+    "__global__ void turn(half *p __readonly, half *q) {\n"
+    "  int i[64] = 0 ... 64;\n"
+    "  int j[128] = 0 ... 128;\n"
+    "  half a[64, 128] = *(p + i[:, newaxis] * 128 + j[newaxis, :]);\n"
+    "  *(q + j[:, newaxis] * 64 + i[newaxis, :]) = ^a;\n"
+    "}\n";
+
+// Accumulators that need more registers than a thread has.
+const std::string large_source =
+    "__global__ void large(float *p __readonly, float *q, int n) {\n"
+    "  int i[256] = 0 ... 256;\n"
+    "  int k[8] = 0 ... 8;\n"
+    "  float sum[256, 256] = 0;\n"
+    "  for (int t = 0; t < n; t++)\n"
+    "    sum += *(p + i[:, newaxis] * 8 + k[newaxis, :]) @ *(q + k[:, newaxis] * 256 + i[newaxis, "
+    ":]);\n"
+    "  *(q + i[:, newaxis] * 256 + i[newaxis, :]) = sum;\n"
+    "}\n";
+
+CompileResult compiled(const std::string &source, std::vector<std::string> off) {
+  SourceFiles files;
+  CompileOptions options = {
+      .sources = {files.add("k.tc", source)}, .gpus = {find_gpu("80")}, .stage = Stage::cubin};
+  options.messages.off = std::move(off);
+  return compile(options);
+}
+
+} // namespace
+
+TEST_CASE("-Wbank-conflicts: locates the conflict, off by default") {
+  CompileResult result = compiled(transpose_source, {});
+  REQUIRE(result.code == ExitCode::ok);
+  CHECK(contains(result.diagnostics_text,
+                 "k.tc:5:45: warning: `turn` for sm_80: bank conflicts slow "));
+  CHECK(contains(result.diagnostics_text, "`a` (f16[64,128]) in shared memory by a factor of "));
+  CHECK(contains(result.diagnostics_text, " [-Wbank-conflicts]\n"));
+  CHECK(contains(result.diagnostics_text,
+                 "= ^a;\n      |                                             "
+                 "^\nnote: other threads need the elements, so they go through shared memory, "));
+  CHECK(compiled(transpose_source, DiagnosticOptions().off).diagnostics_text == "");
+}
+
+TEST_CASE("-Wspills: locates the largest tile, notes its registers") {
+  CompileResult result = compiled(large_source, {"multiple-unknown"});
+  REQUIRE(result.code == ExitCode::ok);
+  REQUIRE(result.diagnostics.size() == 1);
+  const Diagnostic &warning = result.diagnostics[0];
+  CHECK(warning.name == "spills");
+  CHECK(contains(warning.text, "`large` for sm_80 spills "));
+  CHECK(contains(warning.text, " bytes per thread; its tiles need "));
+  CHECK(warning.at.line == 6);
+  REQUIRE(warning.notes.size() == 2);
+  CHECK(warning.notes[0].text == "`sum` (f32[256,256]) takes 128 registers");
+  CHECK(warning.notes[0].at.line == 6);
+  CHECK(contains(warning.notes[1].text, "--require \"spills == 0\""));
+  CHECK_FALSE(contains(compiled(transpose_source, {}).diagnostics_text, "spills"));
+}
+
+TEST_CASE("compile: cached warning follows the line of its cause") {
+  SourceFiles files;
+  CompileOptions options = {.sources = {files.add("k.tc", transpose_source)},
+                            .gpus = {find_gpu("80")},
+                            .cache = {.directory = files.path("cache")}};
+  options.messages.off = {};
+  CompileResult first = compile(options);
+  REQUIRE(first.diagnostics.size() == 1);
+  CHECK(first.diagnostics[0].at.line == 5);
+  CHECK(first.diagnostics[0].at.column == 45);
+  files.add("k.tc", std::string("// One line more.\n") + transpose_source);
+  CompileResult second = compile(options);
+  REQUIRE(second.diagnostics.size() == 1);
+  CHECK(second.times.count(Step::ptxas) == 0); // all code is from the cache
+  CHECK(second.diagnostics[0].at.line == 6);
+  CHECK(second.diagnostics[0].text == first.diagnostics[0].text);
+}
+
+TEST_CASE("shared-too-large: notes name the largest tiles") {
+  CompileResult result =
+      compiled("__global__ void big(half *p __readonly, half *q, int n) {\n"
+               "  int i[256] = 0 ... 256;\n"
+               "  half *at[256, 256] = p + i[:, newaxis] * 256 + i[newaxis, :];\n"
+               "  float s[256, 256] = 0;\n"
+               "  for (int t = 0; t < n; t++, at += 65536)\n"
+               "    s += *at @ *(at + 65536 * n);\n"
+               "  *(q + i[:, newaxis] * 256 + i[newaxis, :]) = s;\n"
+               "}\n",
+               {});
+  CHECK(result.code != ExitCode::ok);
+  REQUIRE(result.diagnostics.size() == 1);
+  const Diagnostic &error = result.diagnostics[0];
+  CHECK(error.name == "shared-too-large");
+  CHECK(error.at.line == 1);
+  REQUIRE(error.notes.size() == 3); // not the tiles that reuse this memory after the loop
+  CHECK(error.notes[0].text == "131072 bytes for one tile of f16[256,256]");
+  CHECK(error.notes[0].at.line == 6);
+  CHECK(error.notes[1].text == error.notes[0].text);
+  CHECK(contains(error.notes[2].text, "use smaller tiles"));
+}
+
+TEST_CASE("-Wbank-conflicts: inlined code is reported at the call") {
+  SourceFiles files;
+  files.add("turn.h", "half[128, 64] turned(half a[64, 128]) {\n  return ^a;\n}\n");
+  std::string source = transpose_source;
+  source.replace(source.find("^a"), 2, "turned(a)");
+  CompileOptions options = {.sources = {files.add("k.tc", "#include \"turn.h\"\n" + source)},
+                            .gpus = {find_gpu("80")},
+                            .stage = Stage::cubin};
+  options.messages.off = {};
+  CompileResult result = compile(options);
+  REQUIRE(result.diagnostics.size() == 1);
+  CHECK(result.diagnostics[0].at.file == files.path("k.tc"));
+  CHECK(result.diagnostics[0].at.line == 6);
+}
+
+TEST_CASE("ptxas: advisory warns for a baseline, drops a schedule") {
+  FakeTool ptxas("ptxas",
+                 "\"" + find_toolchain({})->ptxas +
+                     "\" \"$@\"; code=$?; case \"$*\" in *--version*) ;; *) echo 'ptxas info    : "
+                     "(C7510) Potential Performance Loss: waits';; esac; exit $code");
+  SourceFiles files;
+  CompileOptions options = {.sources = {files.add("k.tc", transpose_source)},
+                            .gpus = {find_gpu("80")},
+                            .stage = Stage::cubin};
+  options.tools.ptxas = ptxas.path();
+  CompileResult baseline = compile(options);
+  REQUIRE(baseline.code == ExitCode::ok);
+  REQUIRE(baseline.diagnostics.size() == 1);
+  CHECK(baseline.diagnostics[0].name == "slow-code");
+  CHECK(baseline.diagnostics[0].text == "ptxas performance advisory for `turn` (sm_80): (C7510) "
+                                        "Potential Performance Loss: waits");
+  CHECK(baseline.diagnostics[0].at.line == 1); // there is no matmul
+
+  options.sources = {TRITONC_TESTS_DIR "/../kernels/matmul.tc"};
+  options.gpus = {find_gpu("90a")};
+  options.variants = "TYPE=half;A=N;B=N;TM=128;TN=128;TK=64";
+  CompileResult matmul = compile(options);
+  REQUIRE_MESSAGE(matmul.code == ExitCode::ok, matmul.diagnostics_text);
+  REQUIRE(matmul.diagnostics.size() == 1);
+  CHECK(matmul.diagnostics[0].name == "schedule-left-out");
+  CHECK(matmul.diagnostics[0].at.line > 1);
+}

@@ -1,0 +1,303 @@
+// Runs every kernel, the shipped kernels and the test kernels in forms/, as host code on the
+// emulator.
+//
+// The results must match the kernel's definition, and match the tile interpreter's results bit for
+// bit. The emulator checks for races, uninitialized reads, and out-of-bounds accesses. It must find
+// nothing, in any interleaving and at any landing time of copies. Code shared by two GPUs runs
+// once.
+//
+//     test_emulated_kernels              # about one variant per choice of types and layouts
+//     test_emulated_kernels --no-skip    # all variants with tiles up to 64: many minutes
+
+#include "support/host_code.h"
+#include "support/schedules.h"
+#include "support/tile_memory.h"
+#include "test_kernels/test_kernels.h"
+
+#include "ir/printer.h"
+#include "passes/pipeline.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::test;
+using emulator::Async;
+using emulator::Order;
+
+namespace {
+
+constexpr const char *gpus[] = {"75", "80", "90a"};
+
+struct Mode {
+  const char *name;
+  Order order;
+  Async async;
+  uint64_t seed = 0;
+};
+
+// Every Order and every Async, but not every combination.
+const std::vector<Mode> modes = {
+    {"forward, copies early", Order::forward, Async::early},
+    {"reversed, copies late", Order::reversed, Async::late},
+    {"random, copies at random times", Order::random, Async::random, 1},
+    {"reversed, copies early", Order::reversed, Async::early},
+    {"random, copies late", Order::random, Async::late, 2},
+};
+
+// The interpreter's result of a run.
+struct Expected {
+  interpreter::Memory memory;
+  std::vector<std::string> printed;
+};
+
+// A function compiled to host code.
+struct Code {
+  ir::Function fn;
+  LinkedHostCode host;
+
+  Code(ir::Function function, const Gpu &gpu)
+      : fn(std::move(function)), host(host_code_of(fn, gpu)) {}
+};
+
+// The error of a run that launches these in sequence; "" = no error, nullopt = this schedule cannot
+// be launched.
+std::optional<std::string> emulate(const std::deque<Code> &codes, const Run &run, const Mode &mode,
+                                   const Expected &expected, bool looks_for_races) {
+  TileMemory memory(run.memory);
+  if (run.launch.grid[0] == 0) // an empty grid launches nothing, see abi::launch
+    return run.check(memory.read());
+  std::vector<std::string> printed;
+  emulator::Options options;
+  options.order = mode.order;
+  options.async = mode.async;
+  options.seed = mode.seed;
+  options.workers = 1;
+  options.races = looks_for_races;
+  options.print = [&](std::string_view line) { printed.emplace_back(line); };
+  std::string wrong;
+  for (const Code &code : codes) {
+    std::optional<emulator::Launch> launch = memory.launch(*code.host, code.fn, run.launch);
+    if (!launch)
+      return std::nullopt;
+    emulator::Result result = emulator::launch(*code.host, *launch, options, memory.memory());
+    for (const emulator::Report &report : result.reports)
+      wrong += report.text + "\n";
+  }
+  interpreter::Memory after = memory.read();
+  wrong += run.check(after) + interpreter::difference(expected.memory, after);
+  for (size_t i = 0; i < std::max(printed.size(), expected.printed.size()); i++) {
+    std::string here = i < printed.size() ? printed[i] : "nothing";
+    std::string there = i < expected.printed.size() ? expected.printed[i] : "nothing";
+    if (here != there)
+      return wrong + "prints " + here + "\ninstead of " + there + "\n";
+  }
+  return wrong;
+}
+
+// One variant of one kernel.
+struct Trial {
+  const TestKernel &test_kernel;
+  const Variant &variant;
+  std::vector<Run> runs = {};
+  std::vector<Expected> expected = {};
+  std::set<std::string> done = {}; // emulated functions, as text
+  size_t next_mode = 0;
+  int emulated = 0;
+
+  ir::Function translated() const {
+    FrontEndResult result = translate_source(input_of(test_kernel, variant));
+    INFO(test_kernel.file, " [", variant.text, "]\n", result.diagnostics_text);
+    REQUIRE(result.errors == 0);
+    REQUIRE(result.checked.size() == 1);
+    return std::move(result.checked[0]);
+  }
+
+  void interpret(const ir::Function &fn) {
+    for (const Run &run : runs) {
+      Expected &made = expected.emplace_back(Expected{run.memory, {}});
+      made.printed = interpreter::run(fn, run.launch, made.memory).printed;
+    }
+  }
+
+  void emulate_for(const char *name) {
+    for (const Schedule &schedule : test::complete_schedules_for(translated(), *find_gpu(name)))
+      emulate_for(name, schedule);
+  }
+
+  // One mode per schedule except for the baseline: there are many schedules with large tiles.
+  std::vector<Mode> modes_for(const Schedule &schedule) {
+    bool is_plain = schedule.is_baseline();
+    return is_plain ? modes : std::vector{modes[next_mode++ % modes.size()]};
+  }
+
+  // With one schedule, or two that share the work.
+  void emulate_for(const char *name, const Schedule &schedule, const Schedule *second = nullptr) {
+    const Gpu &gpu = *find_gpu(name);
+    std::deque<Code> codes;
+    for (const Schedule *one : {&schedule, second}) {
+      if (!one)
+        continue;
+      ir::Function fn = translated();
+      run_pipeline(fn, gpu, {}, *one);
+      if (!done.insert(ir::print(fn)).second && !second)
+        return;
+      if (one->is_warp_specialized() && fn.shared_bytes > gpu.max_shared_bytes)
+        return; // the compiler omits this schedule
+      codes.emplace_back(std::move(fn), gpu);
+    }
+    for (Run &run : runs) // few output tiles, so that each consumer group gets one
+      run.launch.num_sms = schedule.consumer_groups > 1 ? 1 : 2;
+    for (const Mode &mode : modes_for(schedule))
+      for (size_t i = 0; i < runs.size(); i++) {
+        std::optional<std::string> wrong =
+            emulate(codes, runs[i], mode, expected[i], !test_kernel.locks);
+        if (!wrong)
+          continue;
+        emulated++;
+        CHECK_MESSAGE(wrong->empty(), test_kernel.file, " [", variant.text, "] for sm_",
+                      std::string(name), " ", text_of(schedule), ", ", runs[i].text, ", ",
+                      std::string(mode.name), ":\n", *wrong);
+        if (!wrong->empty())
+          return; // the other runs would only repeat it
+      }
+  }
+
+  void run() {
+    std::mt19937 random(1);
+    runs = test_kernel.runs(variant, random);
+    interpret(translated());
+    for (const char *gpu : gpus)
+      emulate_for(gpu);
+  }
+};
+
+void try_all(bool all_variants) {
+  for (const TestKernel &test_kernel : test_kernels()) {
+    std::vector<Variant> variants = variants_of(test_kernel, all_variants);
+    CAPTURE(test_kernel.file);
+    REQUIRE_FALSE(variants.empty());
+    for (const Variant &variant : variants) {
+      Trial trial{test_kernel, variant};
+      trial.run();
+      CHECK(trial.emulated > 0);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("emulated kernels: every kernel matches the interpreter") { try_all(false); }
+
+TEST_CASE("emulated kernels: every variant matches the interpreter" * doctest::skip()) {
+  try_all(true);
+}
+
+TEST_CASE("emulated kernels: matmul schedules match the interpreter") {
+  size_t next_mode = 0; // continues from the last kernel
+  std::set<std::string> files, divided, in_parts, together, alone;
+  std::set<std::string> expected = files_to_specialize(), expected_divided = files_to_divide();
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel)) {
+      Trial trial{test_kernel, variant};
+      trial.next_mode = next_mode;
+      std::mt19937 random(1);
+      trial.runs.push_back(test_kernel.runs_of(variant, random, few_steps).back());
+      trial.interpret(trial.translated());
+      for (const Schedule &schedule :
+           test::complete_schedules_for(trial.translated(), *find_gpu("90a"))) {
+        if (schedule.is_baseline())
+          continue; // the baseline
+        int before = trial.emulated;
+        trial.emulate_for("90a", schedule);
+        if (trial.emulated == before)
+          continue;
+        (schedule.split_k > 1                                ? divided
+         : schedule.kind == Schedule::Kind::multistage_wgmma ? together
+         : schedule.kind == Schedule::Kind::multistage       ? alone
+                                                             : files)
+            .insert(test_kernel.file);
+      }
+      if (auto launches = split_k_launches_for(trial.translated(), *find_gpu("90a"))) {
+        int before = trial.emulated;
+        trial.emulate_for("90a", launches->first, &launches->second);
+        if (trial.emulated > before)
+          in_parts.insert(test_kernel.file);
+      }
+      next_mode = trial.next_mode;
+    }
+  // Its checks use the loaded tiles, too.
+  for (std::set<std::string> *all : {&expected, &expected_divided})
+    all->erase("tests/test_kernels/checked_matmul.tc");
+  CHECK(files == expected);
+  CHECK(divided == expected_divided);
+  CHECK(in_parts == expected_divided);
+  // Only with small enough tiles, which not every kernel has.
+  CHECK(together.size() >= 4);
+  CHECK(alone.size() >= 2);
+}
+
+TEST_CASE("emulated kernels: mma with a producer warp matches the interpreter") {
+  size_t next_mode = 0;
+  std::map<std::string, std::set<std::string>> files;
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel))
+      // With many stages, and with three stages next to the buffer for one output tile.
+      for (const char *gpu : {"90", "120"}) {
+        Trial trial{test_kernel, variant};
+        Schedule schedule = test::schedules_for(trial.translated(), *find_gpu(gpu))[0];
+        if (!schedule.is_warp_specialized())
+          continue;
+        trial.next_mode = next_mode++;
+        std::mt19937 random(1);
+        trial.runs.push_back(test_kernel.runs_of(variant, random, few_steps).back());
+        trial.interpret(trial.translated());
+        trial.emulate_for(gpu, schedule);
+        if (trial.emulated > 0)
+          files[gpu].insert(test_kernel.file);
+      }
+  std::set<std::string> expected = files_to_divide();
+  // Its checks use the loaded tiles, too.
+  expected.erase("tests/test_kernels/checked_matmul.tc");
+  // Its load after the matmul does not fit next to the circular buffer.
+  expected.erase("tests/test_kernels/gpu/fused_result.tc");
+  CHECK(files["90"] == expected);
+  CHECK(files["120"] == expected);
+}
+
+TEST_CASE("emulated kernels: a missing barrier is found") {
+  const TestKernel &test_kernel = test_kernels()[0];
+  Variant variant = variants_of(test_kernel, false)[0];
+  FrontEndResult source = translate_source(input_of(test_kernel, variant));
+  REQUIRE(source.errors == 0);
+  const Gpu &gpu = *find_gpu("80");
+  run_pipeline(source.checked[0], gpu, [](std::string_view, ir::Function &) {});
+  std::mt19937 random(1);
+  Run run = test_kernel.runs(variant, random).back();
+  size_t barriers = 0;
+  ir::for_each_op(*source.checked[0].body,
+                  [&](const ir::Op &op) { barriers += op.is(ir::Opcode::barrier_); });
+  REQUIRE(barriers > 0);
+  for (size_t left_out = 0; left_out < barriers; left_out++) {
+    ir::Function fn = ir::clone(source.checked[0]);
+    std::vector<ir::Op *> found;
+    ir::for_each_op(*fn.body, [&](ir::Op &op) {
+      if (op.is(ir::Opcode::barrier_))
+        found.push_back(&op);
+    });
+    ir::erase(found[left_out]);
+    LinkedHostCode code = host_code_of(fn, gpu);
+    TileMemory memory(run.memory);
+    emulator::Result result = emulator::launch(*code, *memory.launch(*code, fn, run.launch),
+                                               emulator::Options(), memory.memory());
+    REQUIRE_FALSE(result.reports.empty());
+    CHECK(result.reports[0].kind == emulator::Report::Kind::race);
+    CHECK(std::string(result.reports[0].site.file).find("matmul.tc") != std::string::npos);
+    CHECK(result.reports[0].site.line > 0);
+  }
+}

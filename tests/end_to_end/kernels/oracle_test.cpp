@@ -1,0 +1,363 @@
+// Tests that every pass keeps the semantics of every kernel: the shipped kernels, the kernels of
+// device/forms, and the kernels in forms/, which cover cases that a pass could break and that no
+// other kernel has.
+//
+// The test interprets a kernel as translated, and again after each pass for each GPU, with the
+// baseline and with warp-specialized schedules, which take turns over the variants. Memory and
+// printed lines must be equal bit for bit, without reports. Kernels with `assert` or `print` run
+// twice, without and with these checks. A function whose printed IR was interpreted before is not
+// interpreted again. This skips passes without changes and GPUs with the same code.
+//
+// The parts of a warp_specialize run in three interleavings: one of them after each pass, and all
+// three after the last pass. If tensor maps do not fit the matrices, the runtime would use another
+// schedule, so the test compares nothing.
+//
+//     test_oracle                # about one variant per choice of types and layouts
+//     test_oracle --no-skip      # all variants with tiles up to 64 in all schedules: an hour
+
+#include "interpreter/interpreter.h"
+#include "test_kernels/test_kernels.h"
+
+#include "ir/checks.h"
+#include "ir/printer.h"
+#include "ir/schedule.h"
+#include "ir/verifier.h"
+#include "passes/pipeline.h"
+#include "support/schedules.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+
+namespace {
+
+constexpr const char *gpus[] = {"75", "80", "90a"};
+constexpr Turns all_turns[] = {Turns::producer_first, Turns::workers_first, Turns::alternate};
+
+struct Outcome {
+  Memory memory;
+  std::string wrong; // reports, one per line
+  std::vector<std::string> printed;
+  bool maps_fit = true;
+};
+
+// The difference; "" = none.
+std::string difference(const Outcome &expected, const Outcome &found) {
+  for (size_t i = 0; i < expected.printed.size() || i < found.printed.size(); i++) {
+    std::string was = i < expected.printed.size() ? expected.printed[i] : "nothing";
+    std::string is = i < found.printed.size() ? found.printed[i] : "nothing";
+    if (was != is)
+      return "printed:\n  " + is + "\nbefore:\n  " + was + "\n";
+  }
+  return difference(expected.memory, found.memory);
+}
+
+// Launches the functions in sequence.
+Outcome interpret(const std::vector<const ir::Function *> &fns, const Run &run,
+                  bool out_of_bounds_counts, Turns turns = Turns::producer_first) {
+  Outcome outcome{run.memory, "", {}};
+  Launch launch = run.launch;
+  launch.turns = turns;
+  for (const ir::Function *fn : fns) {
+    Result result = interpreter::run(*fn, launch, outcome.memory);
+    for (const interpreter::Report &report : result.reports) {
+      if (out_of_bounds_counts || report.kind != interpreter::Report::Kind::out_of_bounds)
+        outcome.wrong += text_of(report) + "\n";
+      outcome.maps_fit &= report.kind != interpreter::Report::Kind::bad_map;
+    }
+    std::move(result.printed.begin(), result.printed.end(), std::back_inserter(outcome.printed));
+  }
+  return outcome;
+}
+
+bool has_workspace(const ir::Function &fn) {
+  return std::any_of(fn.body->ops.begin(), fn.body->ops.end(),
+                     [](const ir::Op *op) { return op->is(ir::Opcode::workspace_); });
+}
+
+// One variant of one kernel, through all passes.
+struct Trial {
+  const TestKernel &test_kernel;
+  const Variant &variant;
+  bool with_checks; // keeps print and assert
+  std::vector<Run> runs = {};
+  std::vector<Outcome> expected = {};
+  std::set<std::string> done = {};  // interpreted functions, as text
+  int interpreted = 0, fitting = 0; // runs; runs whose tensor maps fit
+  size_t next_turns = 0;
+  std::optional<ir::Function> before = {}, behind = {}; // launches that share the work
+
+  // "kernels/matmul.tc [TYPE=half ...] after `split_dots_along_k` for sm_80, K=32: "
+  std::string place(const std::string &stage, const Run &run) const {
+    return test_kernel.file + " [" + variant.text + "] " + stage + ", " + run.text + ": ";
+  }
+
+  std::optional<ir::Function> translated() const {
+    FrontEndResult result = translate_source(input_of(test_kernel, variant));
+    INFO(test_kernel.file, " [", variant.text, "]\n", result.diagnostics_text);
+    REQUIRE(result.errors == 0);
+    REQUIRE(result.kernels.size() == 1);
+    return std::move((with_checks ? result.checked : result.kernels)[0]);
+  }
+
+  void interpret_source(const ir::Function &fn) {
+    for (const Run &run : runs) {
+      expected.push_back(interpret({&fn}, run, !test_kernel.fetches_past_the_end));
+      std::string wrong = expected.back().wrong + run.check(expected.back().memory);
+      CHECK_MESSAGE(wrong.empty(), place("as translated", run), wrong);
+    }
+    done.insert(ir::print(fn));
+  }
+
+  // Whether `fn` gives the expected results.
+  bool holds(const std::string &stage, const ir::Function &fn, bool out_of_bounds_counts) {
+    std::string text = ir::print(fn), broken = ir::verify(fn);
+    CHECK_MESSAGE(broken.empty(), test_kernel.file, " [", variant.text, "] ", stage, ": ", broken);
+    if (!broken.empty())
+      return false;
+    if (!done.insert(text + (out_of_bounds_counts ? "strict" : "")).second)
+      return true;
+    return holds(stage, fn, out_of_bounds_counts, all_turns[next_turns++ % std::size(all_turns)]);
+  }
+
+  bool holds(const std::string &stage, const ir::Function &fn, bool out_of_bounds_counts,
+             Turns turns) {
+    fitting = 0;
+    std::vector<const ir::Function *> launches = {&fn};
+    if (before && has_workspace(fn))
+      launches.insert(launches.begin(), &*before);
+    if (behind && has_workspace(fn))
+      launches.push_back(&*behind);
+    for (size_t i = 0; i < runs.size(); i++) {
+      Outcome outcome = interpret(launches, runs[i], out_of_bounds_counts, turns);
+      interpreted++;
+      fitting += outcome.maps_fit;
+      std::string wrong = outcome.wrong + difference(expected[i], outcome);
+      if (wrong.empty() || !outcome.maps_fit)
+        continue;
+      CHECK_MESSAGE(wrong.empty(), place(stage, runs[i]), "turns ", int(turns), "\n", wrong, "\n",
+                    ir::print(fn));
+      return false;
+    }
+    return true;
+  }
+
+  // Reports only the first wrong pass; later passes would repeat the error.
+  void run_passes(const char *gpu, const Schedule &schedule, bool in_every_turn = false) {
+    ir::Function fn = std::move(*translated());
+    bool good = true, strict = !test_kernel.fetches_past_the_end;
+    std::string where = std::string(" for sm_") + gpu + " " + text_of(schedule);
+    for (Run &run : runs) // few output tiles, so that each consumer group gets one
+      run.launch.num_sms = schedule.consumer_groups > 1 ? 1 : 2;
+    auto observe = [&](std::string_view pass, ir::Function &now) {
+      // This pass removes the loads past the end.
+      strict |= pass == "remove_dead_code";
+      good = good && holds("after `" + std::string(pass) + "`" + where, now, strict);
+    };
+    run_pipeline(fn, *find_gpu(gpu), observe, schedule);
+    CHECK_MESSAGE((fitting > 0 || !good), test_kernel.file, " [", variant.text, "]", where,
+                  " fits none of the runs");
+    if (!in_every_turn || !good)
+      return;
+    for (Turns turns : all_turns)
+      holds("after all passes" + where, fn, strict, turns);
+  }
+
+  ir::Function finished(const char *gpu, const Schedule &schedule) {
+    ir::Function fn = std::move(*translated());
+    run_pipeline(fn, *find_gpu(gpu), {}, schedule);
+    return fn;
+  }
+
+  // Tests each of two launches that share the work, together with the other launch's final form.
+  void run_passes(const char *gpu, const SplitKLaunches &launches) {
+    behind = finished(gpu, launches.second);
+    run_passes(gpu, launches.first, true);
+    behind.reset();
+    before = finished(gpu, launches.first);
+    run_passes(gpu, launches.second, true);
+    before.reset();
+  }
+
+  void interpret_source_for(const std::vector<Run> &wanted) {
+    runs = wanted;
+    interpret_source(*translated());
+  }
+
+  // `most` warp-specialized schedules, starting at turn `number`.
+  std::vector<Schedule> specialized(const char *gpu, size_t number, size_t most) {
+    std::vector<Schedule> schedules = test::complete_schedules_for(*translated(), *find_gpu(gpu)),
+                          chosen;
+    schedules.pop_back(); // the baseline
+    for (size_t i = 0; i < std::min(most, schedules.size()); i++)
+      chosen.push_back(schedules[(number + i) % schedules.size()]);
+    return chosen;
+  }
+
+  void run(size_t number, size_t max_specialized) {
+    std::mt19937 random(1);
+    interpret_source_for(test_kernel.runs(variant, random));
+    for (const char *gpu : gpus) {
+      for (const Schedule &schedule : specialized(gpu, number, max_specialized))
+        run_passes(gpu, schedule);
+      run_passes(gpu, test::schedules_for(*translated(), *find_gpu(gpu)).back());
+    }
+  }
+
+  // Only the warp-specialized schedule of a GPU without wgmma. Returns false if it has none.
+  bool run_by_mma(const char *gpu) {
+    Schedule schedule = test::schedules_for(*translated(), *find_gpu(gpu))[0];
+    if (schedule.is_warp_specialized()) {
+      std::mt19937 random(1);
+      interpret_source_for(test_kernel.runs_of(variant, random, few_steps));
+      run_passes(gpu, schedule, true);
+    }
+    return schedule.is_warp_specialized();
+  }
+
+  // Only warp-specialized schedules: two of them; one with split-K in a cluster, if any; and one
+  // with split-K over two launches. Also small schedules in which all warps have the same role.
+  // Returns which ones exist.
+  struct Tried {
+    size_t schedules;
+    bool by_cluster, by_launches;
+  };
+  Tried run_specialized(size_t number) {
+    std::mt19937 random(1);
+    interpret_source_for(test_kernel.runs_of(variant, random, few_steps));
+    constexpr size_t all = 100;
+    std::vector<Schedule> schedules = specialized("90a", number, 2), split;
+    for (const Schedule &schedule : specialized("90a", 0, all))
+      if (schedule.split_k > 1)
+        split.push_back(schedule);
+      else if (!schedule.is_warp_specialized())
+        run_passes("90a", schedule, true);
+    for (const Schedule &schedule : schedules)
+      run_passes("90a", schedule, true);
+    if (!split.empty())
+      run_passes("90a", split[number % split.size()], true);
+    std::optional<SplitKLaunches> launches = split_k_launches_for(*translated(), *find_gpu("90a"));
+    if (launches)
+      run_passes("90a", *launches);
+    return {schedules.size(), !split.empty(), launches.has_value()};
+  }
+};
+
+// Each variant with one of its warp-specialized schedules in turn; with two if `all_variants`.
+void try_all(bool all_variants) {
+  const size_t schedules = all_variants ? 2 : 1;
+  size_t number = 0;
+  for (const TestKernel &test_kernel : test_kernels()) {
+    std::vector<Variant> variants = variants_of(test_kernel, all_variants);
+    CAPTURE(test_kernel.file);
+    REQUIRE_FALSE(variants.empty());
+    for (const Variant &variant : variants) {
+      Trial plain{test_kernel, variant, false}, checked{test_kernel, variant, true};
+      plain.run(number, schedules);
+      CHECK(plain.interpreted > 0);
+      if (ir::has_checks(*checked.translated())) {
+        checked.run(number, schedules);
+        CHECK(checked.interpreted > 0);
+        CHECK_FALSE(checked.expected.back().printed.empty());
+        CHECK(plain.expected.back().printed.empty());
+      }
+      number++;
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("oracle: every pass keeps the semantics of every kernel") { try_all(false); }
+
+TEST_CASE("oracle: warp-specialized matmuls") {
+  std::set<std::string> files, by_cluster, by_launches;
+  size_t number = 0;
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel)) {
+      Trial trial{test_kernel, variant, false};
+      Trial::Tried tried = trial.run_specialized(number);
+      if (tried.schedules > 0)
+        files.insert(test_kernel.file);
+      if (tried.by_cluster)
+        by_cluster.insert(test_kernel.file);
+      if (tried.by_launches)
+        by_launches.insert(test_kernel.file);
+      number += tried.schedules;
+    }
+  CHECK(files == files_to_specialize());
+  CHECK(by_cluster == files_to_divide());
+  CHECK(by_launches == files_to_divide());
+}
+
+TEST_CASE("oracle: mma matmuls with a producer warp") {
+  std::set<std::string> files;
+  size_t number = 0;
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel)) {
+      Trial trial{test_kernel, variant, false};
+      // With many stages, and with three stages next to the buffer for one output tile.
+      if (trial.run_by_mma(number++ % 2 ? "90" : "120"))
+        files.insert(test_kernel.file);
+    }
+  CHECK(files == files_to_divide());
+}
+
+TEST_CASE("oracle: every pass keeps the semantics of every variant" * doctest::skip()) {
+  try_all(true);
+}
+
+TEST_CASE("oracle: every kernel file is listed") {
+  std::set<std::string> listed, found;
+  for (const TestKernel &test_kernel : test_kernels())
+    listed.insert(test_kernel.file);
+  for (std::string folder :
+       {"kernels", "tests/gpu/constants", "tests/test_kernels/gpu", "tests/test_kernels"})
+    for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/../" + folder))
+      if (entry.path().extension() == ".tc")
+        found.insert(folder + "/" + entry.path().filename().string());
+  CHECK(listed == found);
+}
+
+namespace {
+
+std::string text_of_file(const std::filesystem::path &path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace
+
+TEST_CASE("shipped kernels: contract, grid, variants, docs, device test") {
+  std::filesystem::path folder = TRITONC_TESTS_DIR "/../kernels";
+  std::string list = text_of_file(folder / "README.md"), device_tests;
+  for (std::string tests : {"/gpu", "/gpu/kernels"})
+    for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR + tests))
+      if (entry.path().extension() == ".cpp")
+        device_tests += text_of_file(entry.path());
+  int kernels = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".tc")
+      continue;
+    std::string name = entry.path().stem().string(), text = text_of_file(entry.path());
+    CAPTURE(name);
+    CHECK(text.starts_with("// " + name + ": "));
+    std::string contract = text.substr(0, text.find("\n#"));
+    CHECK(contract.find("equire") != std::string::npos); // its own or another kernel's contract
+    CHECK(text.find("#pragma tritonc grid(") != std::string::npos);
+    CHECK_FALSE(read_declarations({entry.path().string(), {}, {}, ""}).axes.empty());
+    CHECK(list.find("`" + name + ".tc`") != std::string::npos);
+    CHECK(std::regex_search(device_tests, std::regex("kernels::" + name + "\\b")));
+    kernels++;
+  }
+  CHECK(kernels > 10);
+}

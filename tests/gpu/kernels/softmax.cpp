@@ -1,0 +1,179 @@
+// Softmax of rows, and its gradient.
+
+#include "rows.h"
+
+#include <shipped_softmax.hpp>
+
+namespace {
+
+using namespace device_tests;
+namespace kernels = shipped_softmax;
+
+// The softmax of a row: exp(x - top) / sum.
+struct Softmax {
+  template <typename X> Softmax(const X &x, int row) {
+    for (int i = 0; i < x.n; i++)
+      top = std::max(top, x.at(row, i));
+    for (int i = 0; i < x.n; i++)
+      sum += std::exp(x.at(row, i) - top);
+  }
+  double of(double value) const { return std::exp(value - top) / sum; }
+
+  double top = -INFINITY, sum = 0;
+};
+
+// The smallest positive T: the absolute error of subnormal results.
+template <typename T> double smallest() {
+  return std::is_same_v<T, tritonc::half> ? 0x1p-24 : 1e-38;
+}
+
+template <typename T, typename Kernel>
+void forward(const char *kernel, const RowSizes &sizes, const typename Kernel::params &tile) {
+  // In every third row, exp(x) would overflow.
+  Rows<T> x(sizes.m, sizes.n, sizes.gap_in), given(sizes.m, sizes.n, sizes.gap_in);
+  x.set([](int row, int) { return uniform(-8, 8) + (row % 3 == 2 ? 200 : 0); });
+  given.set([&](int row, int column) { return x.at(row, column); });
+  Rows<T> y(sizes.m, sizes.n, sizes.in_place ? sizes.gap_in : sizes.gap_out);
+  Rows<T> &result = sizes.in_place ? given : y;
+  std::string problem = outcome(Kernel::launch({},
+                                               {.x = given.data(),
+                                                .y = result.data(),
+                                                .M = sizes.m,
+                                                .N = sizes.n,
+                                                .ldx = given.ld,
+                                                .ldy = result.ld},
+                                               tile));
+  std::vector<Softmax> rows;
+  for (int row = 0; row < sizes.m; row++)
+    rows.emplace_back(x, row);
+  auto right = [&](int row, int column) { return rows[size_t(row)].of(x.at(row, column)); };
+  if (problem.empty())
+    problem = result.wrong("y", right, rounding<T>(), smallest<T>());
+  check(text("%s<%s> SIZE=%d", kernel, name_of<T>(), tile.SIZE) + sizes.text(), problem);
+}
+
+template <typename T>
+void backward(const RowSizes &sizes, const typename kernels::softmax_backward<T>::params &tile) {
+  Rows<T> y(sizes.m, sizes.n, sizes.gap_in), dy(sizes.m, sizes.n, sizes.gap_out, draw<float>);
+  y.set([&](int, int) { return uniform(0, 2.0 / sizes.n); });
+  Rows<T> copy(sizes.m, sizes.n, sizes.gap_out), dx(sizes.m, sizes.n, sizes.gap_in);
+  copy.set([&](int row, int column) { return dy.at(row, column); });
+  Rows<T> &result = sizes.in_place ? copy : dx;
+  std::string problem = outcome(kernels::softmax_backward<T>::launch({},
+                                                                     {.y = y.data(),
+                                                                      .dy = copy.data(),
+                                                                      .dx = result.data(),
+                                                                      .M = sizes.m,
+                                                                      .N = sizes.n,
+                                                                      .ldy = y.ld,
+                                                                      .lddy = copy.ld,
+                                                                      .lddx = result.ld},
+                                                                     tile));
+  std::vector<double> sums(size_t(sizes.m));
+  for (int row = 0; row < sizes.m; row++)
+    for (int i = 0; i < sizes.n; i++)
+      sums[size_t(row)] += y.at(row, i) * dy.at(row, i);
+  auto right = [&](int row, int column) {
+    return y.at(row, column) * (dy.at(row, column) - sums[size_t(row)]);
+  };
+  if (problem.empty()) // dy - sum may cancel out
+    problem = result.wrong("dx", right, rounding<T>(), 1e-5 / sizes.n + smallest<T>());
+  check(text("softmax_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
+}
+
+// Rows with NaN and infinities; they must not change the other rows.
+template <typename T, typename Kernel> void special(const char *kernel) {
+  for (const auto &tile : Kernel::variants())
+    for (int n : {2, 200, tile.SIZE}) {
+      Rows<T> x = unusual<T>(n), y(unusual_count, n, 0);
+      std::string problem = outcome(Kernel::launch(
+          {}, {.x = x.data(), .y = y.data(), .M = x.m, .N = n, .ldx = n, .ldy = n}, tile));
+      std::vector<Softmax> rows; // gives the same NaN and infinities
+      for (int row = 0; row < x.m; row++)
+        rows.emplace_back(x, row);
+      auto right = [&](int row, int column) { return rows[size_t(row)].of(x.at(row, column)); };
+      if (problem.empty())
+        problem = y.wrong("y", right, rounding<T>(), smallest<T>());
+      check(text("%s<%s> of NaN and infinities, SIZE=%d N=%d", kernel, name_of<T>(), tile.SIZE, n),
+            problem);
+    }
+}
+
+// M = 0, or N = 0.
+template <typename T, typename Kernel> void nothing(const char *kernel) {
+  for (const auto &tile : Kernel::variants())
+    for (auto [m, n] : {std::pair(0, 5), std::pair(5, 0)})
+      check_nothing<T>(text("%s<%s> of %d x %d", kernel, name_of<T>(), m, n),
+                       [&, rows = m, columns = n](T *y) {
+                         typename Kernel::args arguments = {};
+                         if constexpr (requires { arguments.dy; })
+                           arguments.y = arguments.dy = arguments.dx = y;
+                         else
+                           arguments.x = arguments.y = y;
+                         arguments.M = rows;
+                         arguments.N = columns;
+                         return Kernel::launch({}, arguments, tile);
+                       });
+}
+
+// Row strides of billions of elements.
+template <typename T, typename Kernel> void far_apart(const char *kernel) {
+  constexpr int m = FarRows<T>::rows, n = 100;
+  if (emulated())
+    return;
+  FarRows<T> x(m, n, draw<T>), y(m, n);
+  if (!x.is_there() || !y.is_there())
+    return;
+  Rows<T> near(m, n, 0);
+  near.set([&](int row, int column) { return as_double(x.at(row, column)); });
+  for (const auto &tile : Kernel::variants()) {
+    y.poison();
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.x = x.data(),
+                                                  .y = y.data(),
+                                                  .M = m,
+                                                  .N = n,
+                                                  .ldx = FarRows<T>::distance,
+                                                  .ldy = FarRows<T>::distance},
+                                                 tile));
+    y.read();
+    for (int row = 0; row < m; row++) {
+      Softmax reference(near, row);
+      for (int i = 0; i < n && problem.empty(); i++) {
+        double right = reference.of(near.at(row, i)), is = as_double(y.at(row, i));
+        if (!(std::fabs(is - right) <= rounding<T>() * right))
+          problem = text("element (%d, %d) is %.9g, not %.9g", row, i, is, right);
+      }
+    }
+    check(text("%s<%s> with large row strides, SIZE=%d", kernel, name_of<T>(), tile.SIZE), problem);
+  }
+}
+
+template <typename T> void softmaxes() {
+  special<T, kernels::softmax<T>>("softmax");
+  special<T, kernels::softmax_short<T>>("softmax_short");
+  nothing<T, kernels::softmax<T>>("softmax");
+  nothing<T, kernels::softmax_short<T>>("softmax_short");
+  nothing<T, kernels::softmax_backward<T>>("softmax_backward");
+  far_apart<T, kernels::softmax<T>>("softmax");
+  far_apart<T, kernels::softmax_short<T>>("softmax_short");
+  for (const RowSizes &sizes : row_sizes()) {
+    for (const auto &tile : kernels::softmax<T>::variants())
+      forward<T, kernels::softmax<T>>("softmax", sizes, tile);
+    for (const auto &tile : kernels::softmax_short<T>::variants())
+      if (sizes.n <= tile.SIZE)
+        forward<T, kernels::softmax_short<T>>("softmax_short", sizes, tile);
+    for (const auto &tile : kernels::softmax_backward<T>::variants())
+      backward<T>(sizes, tile);
+  }
+}
+
+void test() {
+  softmaxes<tritonc::half>();
+  softmaxes<tritonc::bfloat16>();
+  softmaxes<float>();
+}
+
+const KernelTest softmax("softmax", test);
+
+} // namespace

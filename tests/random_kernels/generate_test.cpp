@@ -1,0 +1,109 @@
+// Tests the generator: its kernels are valid, reproducible, and cover all features.
+
+#include "random_kernels/generate.h"
+#include "random_kernels/print.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+using namespace tritonc::random;
+
+TEST_CASE("generate: deterministic per seed, differs between seeds") {
+  std::set<std::string> sources;
+  for (uint64_t seed = 0; seed < 50; seed++) {
+    std::string source = source_of(generate(seed).kernel);
+    CHECK(source == source_of(generate(seed).kernel));
+    sources.insert(source);
+  }
+  CHECK(sources.size() == 50);
+}
+
+TEST_CASE("generate: kernels are valid and store something") {
+  for (uint64_t seed = 0; seed < 200; seed++) {
+    CAPTURE(seed);
+    Generated made = generate(seed);
+    CHECK(made.evaluation.invalid == "");
+    CHECK(settle(made.kernel));
+    bool stores = false;
+    for (const Contents &contents : made.evaluation.contents)
+      for (bool written : contents.written)
+        stores |= written;
+    CHECK((stores || made.policy == std::string("control") || seed % 7 != 100));
+    if (made.policy != std::string("rounded") && made.policy != std::string("functions"))
+      CHECK(made.evaluation.is_exact());
+  }
+}
+
+TEST_CASE("generate: omits an output whose addresses overflow") {
+  CHECK(generate(98043).evaluation.invalid == "");
+}
+
+// Detects changes of the generator that lose a feature.
+TEST_CASE("generate: 800 kernels cover every feature") {
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 0; seed < 800; seed++) {
+    Generated made = generate(seed);
+    seen["policy " + std::string(made.policy)]++;
+    for (const Variable &variable : made.kernel.variables) {
+      seen[std::string("type ") + name_of(variable.type.scalar)]++;
+      seen["rank " + std::to_string(variable.type.shape.size())]++;
+    }
+    for (const Parameter &parameter : made.kernel.parameters)
+      seen["role " + std::to_string(int(parameter.role))]++;
+    for_each_stmt(made.kernel, [&](Stmt &stmt) {
+      seen["statement " + std::to_string(int(stmt.kind))]++;
+      if (stmt.is(Stmt::Kind::store) && stmt.value.size() == 3)
+        seen["masked store"]++;
+      seen["hint " + std::to_string(int(stmt.hint))]++;
+      if (stmt.is(Stmt::Kind::atomic)) {
+        seen[std::string("atomic ") + spelling_of(stmt.op)]++;
+        seen[stmt.variable < 0 ? "atomic without a result" : "atomic with one"]++;
+      }
+      for (Expr &value : stmt.value)
+        for_each_expr(value, [&](Expr &expr) {
+          seen["expression " + std::to_string(int(expr.kind))]++;
+          if (expr.op != Op::none)
+            seen[std::string("operator ") + spelling_of(expr.op)]++;
+          for (Position position : expr.positions)
+            seen["position " + std::to_string(int(position))]++;
+          if (expr.is(Expr::Kind::load) && expr.operands.size() == 2)
+            seen["masked load"]++;
+          Scalar scalar = expr.type.scalar;
+          seen["hint " + std::to_string(int(expr.hint))]++;
+          bool is_largest = scalar == Scalar::uint64 && expr.integer == -1;
+          if (expr.is(Expr::Kind::literal) && is_integer(scalar) && !is_largest) {
+            CHECK(double(expr.integer) >= least(scalar));
+            CHECK(double(expr.integer) <= largest(scalar));
+          }
+          if (expr.is(Expr::Kind::dot))
+            seen[std::string("dot of ") + name_of(expr.operands[0].type.scalar)]++;
+          if (expr.is(Expr::Kind::dot) && expr.type.shape.size() == 3)
+            seen["dot of three axes"]++;
+        });
+    });
+  }
+  for (int kind = 0; kind <= int(Stmt::Kind::check); kind++)
+    CHECK_MESSAGE(seen["statement " + std::to_string(kind)] > 0, "statement ", kind);
+  for (int kind = 0; kind <= int(Expr::Kind::call); kind++)
+    CHECK_MESSAGE(seen["expression " + std::to_string(kind)] > 0, "expression ", kind);
+  for (int op = int(Op::add); op <= int(Op::round); op++)
+    CHECK_MESSAGE(seen[std::string("operator ") + spelling_of(Op(op))] > 0,
+                  std::string(spelling_of(Op(op))));
+  for (int scalar = 0; scalar < scalar_count; scalar++)
+    CHECK_MESSAGE(seen[std::string("type ") + name_of(Scalar(scalar))] > 0,
+                  name_of(Scalar(scalar)));
+  for (int position = 0; position <= int(Position::scan_all); position++)
+    CHECK_MESSAGE(seen["position " + std::to_string(position)] > 0, "position ", position);
+  for (int hint = 0; hint <= int(Hint::wt); hint++)
+    CHECK_MESSAGE(seen["hint " + std::to_string(hint)] > 0, "hint ", hint);
+  for (Op op : {Op::add, Op::min, Op::max, Op::bit_and, Op::bit_or, Op::bit_xor, Op::exchange,
+                Op::compare_exchange})
+    CHECK_MESSAGE(seen[std::string("atomic ") + spelling_of(op)] > 0, std::string(spelling_of(op)));
+  for (const char *name : {"atomic without a result", "atomic with one", "role 4", "dot of int8",
+                           "dot of e4m3", "dot of e5m2", "dot of double", "dot of three axes",
+                           "masked store", "masked load", "dot of half", "dot of bfloat16",
+                           "dot of float", "rank 0", "rank 1", "rank 2", "rank 3", "rank 4"})
+    CHECK_MESSAGE(seen[name] > 0, std::string(name));
+}

@@ -1,0 +1,329 @@
+// Tests generator/emit/files.cpp and generator/jobs/cache.cpp: the outputs of a build after a
+// failure.
+//
+// The failures are:
+//   - each system call of the tool fails once;
+//   - a signal kills the tool at any moment;
+//   - two builds write the same files.
+//
+// After each failure, an output is the complete old file, the complete new file, or missing. The
+// tool never reports success after a failure.
+//
+// TRITONC_KILLS sets how often the tool is killed; the default is 20.
+
+#include "support/child_process.h"
+#include "support/source_files.h"
+#include "support/tool_run.h"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+using namespace tritonc;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> outputs = {"scale.hpp", "scale.o", "scale.json", "scale.d"};
+
+// A source, its outputs, and a cache.
+class Project {
+public:
+  explicit Project(const std::string &source = scale_source) { files.add("scale.tc", source); }
+
+  /// Runs the tool in a shell; `before` is the shell text before the command.
+  ToolRun compile(const std::string &before = "exec") const {
+    std::string script = before +
+                         " " TRITONC_TOOL " compile scale.tc --arch 80 --jobs 1 "
+                         "--variants 'TYPE=half;SIZE=128' --header scale.hpp "
+                         "--object scale.o --manifest scale.json --depfile scale.d "
+                         "--stamp stamp --cache-dir " +
+                         cache;
+    ChildResult child =
+        run_child({"/bin/sh", "-c", "cd " + files.path("") + " && " + script}, "/tmp");
+    // A signal that kills the tool gives 128 plus its number, as in a shell.
+    if (child.end == ChildResult::End::signalled)
+      return {128 + child.code, child.output};
+    REQUIRE(child.end == ChildResult::End::exited);
+    return {child.code, child.output};
+  }
+
+  /// A run in which one system call fails. `path` is the argument of this call; empty if the tool
+  /// makes fewer calls.
+  struct FaultyRun : ToolRun {
+    bool was_hit;
+    std::string path;
+  };
+  FaultyRun compile_with_fault(const std::string &kind, int n, const std::string &how) const {
+    fs::remove(files.path("report"));
+    ToolRun run =
+        compile("exec env LD_PRELOAD=" TRITONC_FAILING_CALLS " TRITONC_FAULT=" + kind + ":" +
+                std::to_string(n) + ":" + how + " TRITONC_FAULT_REPORT=" + files.path("report"));
+    std::string path = files.read("report");
+    return {run, !path.empty(), path.substr(0, path.find('\n'))};
+  }
+
+  std::vector<std::string> contents() const {
+    std::vector<std::string> contents;
+    for (const std::string &name : outputs)
+      contents.push_back(files.exists(name) ? files.read(name) : "none");
+    return contents;
+  }
+
+  void make_old() const {
+    for (const std::string &name : outputs)
+      std::ofstream(files.path(name)) << "old";
+    fs::remove(files.path("stamp"));
+  }
+
+  int count_temporary_files() const {
+    int count = 0;
+    for (const auto &entry : fs::recursive_directory_iterator(files.path("")))
+      count += entry.path().extension() == ".tmp";
+    return count;
+  }
+
+  SourceFiles files;
+  std::string cache = "off";
+};
+
+// The outputs of a build without failures.
+std::vector<std::string> expected(const char *source = scale_source) {
+  Project project(source);
+  ToolRun run = project.compile();
+  REQUIRE_MESSAGE(run.code == 0, run.output);
+  return project.contents();
+}
+
+// Checks the conditions that hold after every failure.
+void check_after(const Project &project, const Project::FaultyRun &run,
+                 const std::vector<std::string> &right) {
+  CAPTURE(run.path);
+  CAPTURE(run.output);
+  std::vector<std::string> found = project.contents();
+  if (run.code == 0) {
+    CHECK((found == right));
+    CHECK(project.files.exists("stamp"));
+  } else {
+    CHECK((run.code >= 1 && run.code <= 3)); // 1: cannot read an included file
+    CHECK(run.output.rfind("error: ", 0) == 0);
+    for (const std::string &content : found)
+      CHECK((content == "old" || content == "none"));
+    CHECK_FALSE(project.files.exists("stamp"));
+  }
+  CHECK(project.count_temporary_files() == 0);
+}
+
+bool is_in_cache(const std::string &path) {
+  return path.rfind("cache/", 0) == 0 || path.find("/cache/") != std::string::npos;
+}
+
+// Lets each call of the kind fail once. Returns the number of calls.
+int for_each_call(const std::string &kind, const std::string &how, const std::string &cache) {
+  const std::vector<std::string> right = expected();
+  for (int n = 1;; n++) {
+    CAPTURE(kind);
+    CAPTURE(n);
+    Project project;
+    project.cache = cache;
+    project.make_old();
+    Project::FaultyRun run = project.compile_with_fault(kind, n, how);
+    if (!run.was_hit) {
+      CHECK(run.code == 0);
+      return n - 1;
+    }
+    check_after(project, run, right);
+    // A failure in the cache is harmless. A failure in an output is an error.
+    if (is_in_cache(run.path))
+      CHECK(run.code == 0);
+    else if (kind != "open")
+      CHECK(run.code == 3);
+    // The next build succeeds.
+    ToolRun next = project.compile();
+    CHECK(next.code == 0);
+    CHECK(next.output == "");
+    CHECK((project.contents() == right));
+  }
+}
+
+int kills() {
+  const char *text = std::getenv("TRITONC_KILLS");
+  return text ? std::atoi(text) : 20;
+}
+
+std::string error(int number) { return std::to_string(number); }
+
+} // namespace
+
+TEST_CASE("tritonc compile: reports failed write, fsync, rename or exec") {
+  for (const char *cache : {"off", "cache"}) {
+    CAPTURE(cache);
+    // write: all outputs, and the inputs of ptxas and fatbinary. fsync, rename: all outputs.
+    CHECK(for_each_call("write", error(ENOSPC), cache) >= 6);
+    CHECK(for_each_call("fsync", error(EIO), cache) >= 5);
+    CHECK(for_each_call("rename", error(EACCES), cache) >= 5);
+    CHECK(for_each_call("exec", error(EAGAIN), cache) == 3); // ptxas twice, fatbinary once
+  }
+}
+
+TEST_CASE("tritonc compile: reports failed open") {
+  CHECK(for_each_call("open", error(EMFILE), "cache") >= 12);
+}
+
+TEST_CASE("tritonc compile: writes no file without temporary directory") {
+  Project project;
+  project.make_old();
+  Project::FaultyRun run = project.compile_with_fault("mkdtemp", 1, std::to_string(ENOSPC));
+  REQUIRE(run.was_hit);
+  CHECK(run.code == 3);
+  CHECK(run.output.find("error: cannot create a temporary directory in `") == 0);
+  CHECK(run.output.find("No space left on device; set TMPDIR to another directory\n") !=
+        run.output.npos);
+  CHECK(project.contents() == std::vector<std::string>(outputs.size(), "old"));
+}
+
+TEST_CASE("tritonc compile: continues interrupted and short writes") {
+  const std::vector<std::string> right = expected();
+  for (const char *how : {"4", "short"}) // EINTR
+    for (int n = 1;; n++) {
+      CAPTURE(how);
+      CAPTURE(n);
+      Project project;
+      Project::FaultyRun run = project.compile_with_fault("write", n, how);
+      CHECK(run.code == 0);
+      CHECK((project.contents() == right));
+      if (!run.was_hit) {
+        CHECK(n > 6);
+        break;
+      }
+    }
+}
+
+TEST_CASE("SIGKILL at each call: outputs are old or new files") {
+  const std::vector<std::string> right = expected();
+  int between = 0;
+  for (const char *kind : {"open", "write", "fsync", "rename", "exec"})
+    for (int n = 1;; n++) {
+      CAPTURE(kind);
+      CAPTURE(n);
+      Project project;
+      project.cache = "cache";
+      project.make_old();
+      Project::FaultyRun run = project.compile_with_fault(kind, n, "kill");
+      CHECK(run.code == (run.was_hit ? 137 : 0));
+      std::vector<std::string> found = project.contents();
+      int news = 0;
+      for (size_t i = 0; i < found.size(); i++) {
+        CHECK((found[i] == "old" || found[i] == right[i]));
+        news += found[i] == right[i];
+      }
+      between += news != 0 && news != int(found.size());
+      if (project.files.exists("stamp"))
+        CHECK(news == int(found.size()));
+      ToolRun next = project.compile();
+      CHECK(next.code == 0);
+      CHECK(next.output == "");
+      CHECK((project.contents() == right));
+      if (!run.was_hit)
+        break;
+    }
+  CHECK(between >= 3); // the stamp detects this case
+}
+
+TEST_CASE("SIGKILL at any moment: outputs are old or new files") {
+  std::string changed = scale_source;
+  changed.insert(changed.find("* operand"), "+ 1 ");
+  const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
+  REQUIRE(right[0][1] != right[1][1]);
+  Project project;
+  project.cache = "cache";
+  double takes[2]; // seconds, with all code in the cache and with none
+  for (bool is_cold : {true, false}) {
+    auto start = std::chrono::steady_clock::now();
+    REQUIRE(project.compile().code == 0);
+    takes[is_cold] =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  std::mt19937 random(7);
+  int killed = 0, mixed = 0, now = 1; // index of the source
+  for (int round = 0; round < kills(); round++) {
+    CAPTURE(round);
+    bool is_cold = round % 2;
+    if (is_cold)
+      fs::remove_all(project.files.path("cache"));
+    project.files.add("scale.tc", now ? changed : scale_source);
+    fs::remove(project.files.path("stamp"));
+    double seconds = takes[is_cold] * double(random() % 1000 + 1) / 1000;
+    ToolRun run = project.compile("exec timeout -s KILL " + std::to_string(seconds));
+    killed += run.code != 0;
+    CHECK((run.code == 0 || run.code == 137));
+    std::vector<std::string> found = project.contents();
+    int news = 0, olds = 0; // outputs that differ
+    for (size_t i = 0; i < found.size(); i++) {
+      CHECK((found[i] == right[0][i] || found[i] == right[1][i]));
+      news += found[i] != right[!now][i];
+      olds += found[i] != right[now][i];
+    }
+    mixed += news != 0 && olds != 0;
+    if (project.files.exists("stamp"))
+      CHECK(olds == 0);
+    ToolRun next = project.compile();
+    CHECK(next.code == 0);
+    CHECK(next.output == "");
+    CHECK((project.contents() == right[now]));
+    now = !now;
+  }
+  MESSAGE("killed ", killed, " of ", kills(), " times, ", mixed, " of them between two outputs");
+  CHECK(killed > kills() / 4);
+}
+
+TEST_CASE("parallel builds: same outputs and same cache") {
+  const std::vector<std::string> right = expected();
+  for (int round = 0; round < 5; round++) {
+    CAPTURE(round);
+    Project project;
+    project.cache = "cache";
+    project.make_old();
+    ToolRun runs[3];
+    std::vector<std::thread> threads;
+    for (ToolRun &run : runs)
+      threads.emplace_back([&] { run = project.compile(); });
+    for (std::thread &thread : threads)
+      thread.join();
+    for (const ToolRun &run : runs) {
+      CHECK(run.code == 0);
+      CHECK(run.output == "");
+    }
+    CHECK((project.contents() == right));
+    CHECK(project.count_temporary_files() == 0);
+  }
+}
+
+TEST_CASE("parallel builds: each output comes from one of the sources") {
+  std::string changed = scale_source;
+  changed.insert(changed.find("* operand"), "+ 1 ");
+  Project project, other(changed);
+  const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
+  // The other build writes to the same folder.
+  for (const std::string &name : outputs)
+    fs::create_symlink(project.files.path(name), other.files.path(name));
+  for (int round = 0; round < 5; round++) {
+    project.make_old();
+    ToolRun runs[2];
+    std::thread thread([&] { runs[0] = other.compile(); });
+    runs[1] = project.compile();
+    thread.join();
+    std::vector<std::string> found = project.contents();
+    for (size_t i = 0; i < found.size(); i++)
+      CHECK((found[i] == right[0][i] || found[i] == right[1][i]));
+    for (const ToolRun &run : runs)
+      CHECK_MESSAGE(run.code == 0, run.output);
+    CHECK(project.count_temporary_files() == 0);
+  }
+}

@@ -1,0 +1,630 @@
+// Tests that compiled kernels need all their synchronization, and that the emulator notices if some
+// is missing.
+//
+// The test removes each synchronizing call from a kernel's optimized LLVM IR, one at a time:
+// barriers, commits, waits, fences, and all others in target_ops.def that the compiler uses. It
+// also makes a wait leave one more group pending. The rest becomes host code and runs on the
+// emulator. The emulator must object: with a report, or with results that differ from the full
+// kernel's. If it does not, either a pass inserts needless synchronization, or the emulator misses
+// an error; both are bugs. `exceptions` lists the calls that are needless for a good reason. The
+// test omits kernels with locks.
+//
+// Loops run many more iterations than a circular buffer has stages, so the kernel rewrites each
+// stage several times. Buffers used after a loop reuse the memory of the circular buffer, where
+// only one stage is still being read. With that many iterations, or with one fewer, it is the first
+// stage.
+//
+//     test_necessity              # each kernel once for each way in which it synchronizes
+//     test_necessity --no-skip    # all variants with tiles up to 64
+
+#include "backend/host_object.h"
+#include "backend/target_ops.h"
+#include "ir/schedule.h"
+#include "lower/host_kernel.h"
+#include "passes/pipeline.h"
+#include "support/host_code.h"
+#include "support/schedules.h"
+#include "support/tile_memory.h"
+#include "test_kernels/test_kernels.h"
+#include "translate/translate.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+using namespace tritonc;
+using namespace tritonc::test;
+using emulator::Async;
+using emulator::Order;
+
+namespace {
+
+constexpr const char *gpus[] = {"75", "80", "90a"};
+
+// Twice around a circular buffer of four stages, and one more; and fewer, so that circular buffers
+// of all sizes end with each of their stages.
+constexpr int steps[] = {9, 8, 7};
+
+constexpr int max_steps = 1'000'000; // per thread; the longest loops here make a few thousand
+
+struct Mode {
+  Order order;
+  Async async;
+};
+constexpr Mode early = {Order::forward, Async::early}, late = {Order::reversed, Async::late},
+               at_random = {Order::random, Async::random};
+
+// An error shows in one of these modes, and almost always in the first. A missing barrier shows for
+// any landing time; other missing synchronization shows only if copies land late.
+std::vector<Mode> modes_for(TargetOp op) {
+  if (target_op_info(op).effect == TargetEffect::Barrier)
+    return {early, late, at_random};
+  return {late, at_random, early};
+}
+
+// ---- removing calls ----
+
+// Whether the operation only synchronizes: threads wait, arrive, or order accesses.
+bool synchronizes(const TargetOpInfo &info) {
+  auto takes = [&](TargetType::Kind kind) {
+    return std::any_of(info.operands.begin(), info.operands.end(),
+                       [&](TargetType type) { return type.kind == kind; });
+  };
+  switch (info.effect) {
+  case TargetEffect::Barrier:
+  case TargetEffect::Wait:
+  case TargetEffect::Mbarrier:
+  case TargetEffect::Fence:
+    return info.op != TargetOp::launch_dependents; // only starts other kernels earlier
+  case TargetEffect::AsyncCopy:                    // commits; a copy itself has a global address
+    return !takes(TargetType::ptr) && !takes(TargetType::gptr);
+  case TargetEffect::Warpgroup: // fences, commits, waits; not wgmma, not setmaxnreg
+    return !takes(TargetType::i64) && info.op != TargetOp::setmaxnreg_inc &&
+           info.op != TargetOp::setmaxnreg_dec;
+  default:
+    return false;
+  }
+}
+
+// The index of the operand with a wait's number of pending groups; nullopt if `info` is no such
+// wait.
+std::optional<unsigned> groups_left(const TargetOpInfo &info) {
+  switch (info.op) {
+  case TargetOp::cp_async_wait:
+  case TargetOp::bulk_wait:
+  case TargetOp::bulk_wait_read:
+    return 0;
+  case TargetOp::wgmma_wait_f32:
+  case TargetOp::wgmma_wait_s32:
+    return 1;
+  default:
+    return std::nullopt;
+  }
+}
+
+enum class How { left_out, waits_for_less };
+
+struct Change {
+  size_t call; // index among the synchronizing calls of the module
+  How how;
+  TargetOp op;
+  unsigned line; // of the source; 0 = unknown
+
+  std::string text() const {
+    std::string what = target_op_info(op).name.str();
+    return (how == How::left_out ? what + " left out" : what + " for one group less") + ", line " +
+           std::to_string(line);
+  }
+};
+
+struct Call {
+  llvm::CallInst *call;
+  TargetOp op;
+};
+
+// In the order of the IR, which is the same in a clone of the module.
+std::vector<Call> synchronizing_calls(llvm::Module &module) {
+  std::vector<Call> calls;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (!call || !call->getCalledFunction())
+        continue;
+      std::optional<TargetOp> op = target_op_named(call->getCalledFunction()->getName());
+      if (op && synchronizes(target_op_info(*op)))
+        calls.push_back({call, *op});
+    }
+  return calls;
+}
+
+std::vector<Change> changes_of(llvm::Module &module) {
+  std::vector<Change> changes;
+  std::vector<Call> calls = synchronizing_calls(module);
+  for (size_t i = 0; i < calls.size(); i++) {
+    const llvm::DebugLoc &at = calls[i].call->getDebugLoc();
+    unsigned line = at ? at.getLine() : 0;
+    changes.push_back({i, How::left_out, calls[i].op, line});
+    if (groups_left(target_op_info(calls[i].op)))
+      changes.push_back({i, How::waits_for_less, calls[i].op, line});
+  }
+  return changes;
+}
+
+void leave_out(llvm::CallInst *call) {
+  // A removed wait for registers returns its operand; a removed test returns "done".
+  if (!call->getType()->isVoidTy()) {
+    llvm::Value *instead = llvm::ConstantInt::get(llvm::Type::getInt32Ty(call->getContext()), 1);
+    if (call->arg_size() > 0 && call->getArgOperand(call->arg_size() - 1)->getType()->isVectorTy())
+      instead = call->getArgOperand(call->arg_size() - 1);
+    call->replaceAllUsesWith(instead);
+  }
+  call->eraseFromParent();
+}
+
+void apply(llvm::Module &module, const Change &change) {
+  Call at = synchronizing_calls(module)[change.call];
+  if (change.how == How::left_out)
+    return leave_out(at.call);
+  unsigned operand = *groups_left(target_op_info(at.op));
+  auto *groups = llvm::cast<llvm::ConstantInt>(at.call->getArgOperand(operand));
+  at.call->setArgOperand(operand,
+                         llvm::ConstantInt::get(groups->getType(), groups->getZExtValue() + 1));
+}
+
+// ---- exceptions ----
+
+struct Exception {
+  const char *file;
+  const char *gpu; // null = any
+  TargetOp op;
+  How how;
+  unsigned line;
+  const char *why;
+  bool of_some = false; // some of several such calls on the line are needed
+};
+
+// A wgmma reads operand A in registers until a wait. In SSA form, the values of these registers
+// cannot change, so only ptxas knows which wait lets it reuse the registers.
+const char *const registers_in_use = "until then the registers are those of the slice before";
+const char *const sliced = "tests/test_kernels/gpu/tf32_matmul.tc";
+constexpr unsigned sliced_line = 21;
+
+// Open questions: insert_barriers compares whole stages and assumes that any stage may be the last
+// one read. It is unknown which iterations or threads would need these barriers.
+const char *const unexplained = "not explained yet";
+
+// insert_barriers compares whole stages, not the parts that each warp reads.
+const char *const overwritten_by_reader =
+    "the sums of columns are stored where the warp that has them, and no other, read its tile's "
+    "first row, before it shuffled";
+
+// Two parameters may alias element by element, but do not alias in this test.
+const char *const same_memory = "only parameters that are the same memory need it";
+
+const std::vector<Exception> exceptions = {
+    {sliced, "90a", TargetOp::wgmma_commit, How::left_out, sliced_line, registers_in_use, true},
+    {sliced, "90a", TargetOp::wgmma_wait_f32, How::left_out, sliced_line, registers_in_use, true},
+    {sliced, "90a", TargetOp::wgmma_wait_f32, How::waits_for_less, sliced_line, registers_in_use,
+     true},
+    {sliced, "90a", TargetOp::warp_sync, How::left_out, sliced_line,
+     "after the loop only a single iteration needs it: in others the one in the loop comes after "
+     "all "
+     "that was fetched",
+     true},
+    {"tests/test_kernels/column_result.tc", "80", TargetOp::barrier, How::left_out, 24, unexplained,
+     true},
+    {"tests/test_kernels/column_result.tc", "90a", TargetOp::barrier_sync, How::left_out, 24,
+     unexplained, true},
+    {"tests/test_kernels/gpu/fused_result.tc", "90a", TargetOp::barrier_sync, How::left_out, 31,
+     unexplained, true},
+    {"tests/test_kernels/gpu/masked_matmul.tc", "80", TargetOp::barrier, How::left_out, 24,
+     unexplained, true},
+    {"kernels/matmul_batched.tc", "80", TargetOp::barrier, How::left_out, 37, unexplained, true},
+    {"kernels/matmul_masked.tc", "80", TargetOp::barrier, How::left_out, 34, unexplained, true},
+    {"kernels/attention.tc", nullptr, TargetOp::barrier, How::left_out, 67,
+     "only after a loop without a iteration: in others come barriers after Q was read", true},
+    {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 36,
+     overwritten_by_reader, true},
+    {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 37,
+     overwritten_by_reader, true},
+    {"kernels/rms_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 31,
+     overwritten_by_reader, true},
+    {"kernels/batch_norm_backward.tc", nullptr, TargetOp::barrier, How::left_out, 46, same_memory,
+     true},
+    {"kernels/batch_norm_training.tc", nullptr, TargetOp::barrier, How::left_out, 53, same_memory,
+     true},
+    {"kernels/batch_norm_training.tc", nullptr, TargetOp::barrier, How::left_out, 55, same_memory,
+     true},
+    {"kernels/batch_norm_training.tc", nullptr, TargetOp::barrier, How::left_out, 56, same_memory,
+     true},
+};
+
+const Exception *exception_for(const std::string &file, const std::string &gpu,
+                               const Change &change) {
+  auto matches = [&](const Exception &exception) {
+    return exception.file == file && (!exception.gpu || exception.gpu == gpu) &&
+           exception.op == change.op && exception.how == change.how &&
+           exception.line == change.line;
+  };
+  auto found = std::find_if(exceptions.begin(), exceptions.end(), matches);
+  return found == exceptions.end() ? nullptr : &*found;
+}
+
+// ---- running ----
+
+struct Outcome {
+  std::string reports;
+  interpreter::Memory memory; // empty after a report
+};
+
+Outcome emulate(const abi::host_code &code, const ir::Function &fn, const Run &run,
+                const Mode &mode) {
+  TileMemory memory(run.memory);
+  emulator::Options options;
+  options.order = mode.order;
+  options.async = mode.async;
+  options.seed = 1;
+  options.workers = 1;
+  options.max_steps = max_steps;
+  options.print = [](std::string_view) {};
+  emulator::Result result =
+      emulator::launch(code, *memory.launch(code, fn, run.launch), options, memory.memory());
+  Outcome outcome;
+  for (const emulator::Report &report : result.reports)
+    outcome.reports += report.text + "\n";
+  if (result.ok())
+    outcome.memory = memory.read();
+  return outcome;
+}
+
+struct Count {
+  int calls = 0, objected = 0, explained = 0, only_later = 0; // only_later: not in the first mode
+  int of_some = 0; // explained calls for which the emulator objects to a similar call
+
+  void add(const Count &other) {
+    calls += other.calls;
+    objected += other.objected;
+    explained += other.explained;
+    only_later += other.only_later;
+    of_some += other.of_some;
+  }
+};
+
+struct Totals {
+  std::map<std::string, Count> counts; // by operation and change
+  Count shipped;                       // kernels in kernels/, without test kernels in forms/
+  int kernels = 0;
+
+  Count sum() const {
+    Count sum;
+    for (const auto &[name, count] : counts)
+      sum.add(count);
+    return sum;
+  }
+};
+
+// One variant of one kernel, compiled for one GPU in one schedule.
+struct Trial {
+  const TestKernel &test_kernel;
+  const Variant &variant;
+  const std::string gpu;
+  const ir::Function &fn;
+  Totals &totals;
+  Schedule schedule = {};
+  struct Case {
+    Run run;
+    interpreter::Memory expected = {};
+  };
+  std::vector<Case> cases = {};
+
+  // Long runs with one program: the other programs do the same.
+  void choose_runs() {
+    std::mt19937 random(1);
+    // Source iterations per iteration of the schedule.
+    int wide = 1;
+    if (schedule.k_tile)
+      wide = std::max(int(schedule.k_tile) / variant.number("TK"), 1);
+    if (fn.producer_warps == 0) {
+      for (int count : steps) {
+        cases.push_back({test_kernel.runs_of(variant, random, {count * wide}).back()});
+        cases.back().run.launch.grid = {1, 1, 1};
+      }
+      return;
+    }
+    // Specialized: at least two programs per block, more for two consumer groups, and more
+    // iterations than the longest circular buffer has stages, for each block of a cluster.
+    constexpr int long_steps = 9;
+    int blocks = int(schedule.split_k);
+    Run run = test_kernel.runs_of(variant, random, {long_steps * blocks * wide}).back();
+    if (schedule.consumer_groups == 1)
+      run.launch.grid = {2, 2, 1};
+    run.launch.num_sms = 1;
+    cases.push_back({run});
+  }
+
+  // Index of the first mode that shows an error, over all runs; -1 = none.
+  int objecting_mode(const LinkedHostCode &code, const std::vector<Mode> &modes) {
+    int number = 0;
+    for (const auto &[run, expected] : cases)
+      for (const Mode &mode : modes) {
+        Outcome outcome = emulate(*code, fn, run, mode);
+        if (!outcome.reports.empty() || !interpreter::difference(expected, outcome.memory).empty())
+          return number;
+        number++;
+      }
+    return -1;
+  }
+
+  void check_whole(const LinkedHostCode &code) {
+    for (auto &[run, expected] : cases) {
+      expected = emulate(*code, fn, run, early).memory;
+      for (const Mode &mode : {early, late, at_random}) {
+        Outcome outcome = emulate(*code, fn, run, mode);
+        REQUIRE_MESSAGE(outcome.reports.empty(), test_kernel.file, " [", variant.text, "] for sm_",
+                        gpu, ":\n", outcome.reports);
+        REQUIRE(interpreter::difference(expected, outcome.memory) == "");
+      }
+    }
+  }
+
+  void try_change(const llvm::Module &whole, const HostKernel &kernel, const Change &change) {
+    std::unique_ptr<llvm::Module> module = llvm::CloneModule(whole);
+    apply(*module, change);
+    int mode = objecting_mode(host_code_of(*module, kernel), modes_for(change.op));
+    const Exception *exception = exception_for(test_kernel.file, gpu, change);
+    std::string name = target_op_info(change.op).name.str();
+    Count &count = totals.counts[name + (change.how == How::left_out ? "" : ", one group less")];
+    count.calls++;
+    if (mode > 0)
+      MESSAGE("LATER ", test_kernel.file, " [", variant.text, "] for sm_", gpu, ": ", change.text(),
+              " call ", change.call);
+    count.objected += mode >= 0;
+    count.only_later += mode > 0;
+    count.explained += mode < 0 && exception;
+    count.of_some += mode < 0 && exception && exception->of_some;
+    if (test_kernel.file.starts_with("kernels/"))
+      totals.shipped.add({.calls = 1, .objected = mode >= 0, .explained = mode < 0 && exception});
+    if (mode < 0)
+      CHECK_MESSAGE(exception, "nothing is wrong with ", test_kernel.file, " [", variant.text,
+                    "] for sm_", gpu, ": ", change.text(), ", call ", change.call);
+    else
+      CHECK_MESSAGE((!exception || exception->of_some),
+                    "an exception for nothing: ", test_kernel.file, " [", variant.text, "] for sm_",
+                    gpu, ": ", change.text());
+  }
+
+  void try_all() {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = optimized(fn, *find_gpu(gpu), context);
+    std::vector<Change> changes = changes_of(*module);
+    if (changes.empty())
+      return;
+    choose_runs();
+    HostKernel kernel = describe(fn, *find_gpu(gpu));
+    check_whole(host_code_of(*module, kernel));
+    totals.kernels++;
+    for (const Change &change : changes)
+      try_change(*module, kernel, change);
+  }
+};
+
+// ---- variants ----
+
+// A kernel's use of shared memory and synchronization, without its arithmetic. Two variants with
+// the same skeleton need only one test.
+std::string skeleton(const ir::Function &fn) {
+  std::string text, last;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+    std::string line = std::string(ir::info(op.code).name);
+    switch (op.code) {
+    case ir::Opcode::shared_alloc_:
+      line += " " + std::to_string(op.result()->type.shape[0]) + " of " +
+              std::to_string(ir::bytes_of(op.result()->type.elem));
+      break;
+    case ir::Opcode::async_wait_:
+    case ir::Opcode::wgmma_wait_:
+    case ir::Opcode::tma_store_wait_:
+      line += " " + std::to_string(op.get(ir::attr::pending_));
+      break;
+    case ir::Opcode::for_loop_:
+    case ir::Opcode::while_loop_:
+    case ir::Opcode::if_else_:
+    case ir::Opcode::yield_:
+    case ir::Opcode::shared_load_:
+    case ir::Opcode::shared_store_:
+    case ir::Opcode::async_copy_:
+    case ir::Opcode::async_commit_:
+    case ir::Opcode::barrier_:
+    case ir::Opcode::warp_specialize_:
+    case ir::Opcode::mbarriers_:
+    case ir::Opcode::mbarrier_wait_:
+    case ir::Opcode::mbarrier_arrive_:
+    case ir::Opcode::tma_load_async_:
+    case ir::Opcode::tma_store_async_:
+    case ir::Opcode::proxy_fence_:
+    case ir::Opcode::wgmma_ss_:
+    case ir::Opcode::wgmma_rs_:
+    case ir::Opcode::cluster_barrier_:
+    case ir::Opcode::cluster_load_reduce_:
+      break;
+    default:
+      return;
+    }
+    if (line != last)
+      text += line + "\n";
+    last = line;
+  });
+  return text;
+}
+
+void set(Variant &variant, const std::string &name, const std::string &value) {
+  for (Define &define : variant.defines)
+    if (define.name == name) {
+      define.value = value;
+      variant.text += ", but " + name + "=" + value;
+    }
+}
+
+// Makes K tiles so large that a circular buffer has only two or three stages.
+Variant deep(Variant variant) {
+  set(variant, "TM", "64");
+  set(variant, "TN", "64");
+  set(variant, "TK", variant.type() == ir::Elem::f32 ? "64" : "128");
+  return variant;
+}
+
+ir::Function translated(const TestKernel &test_kernel, const Variant &variant) {
+  FrontEndResult source = translate_source(input_of(test_kernel, variant));
+  REQUIRE(source.errors == 0);
+  return std::move(source.checked.at(0));
+}
+
+ir::Function compiled(const TestKernel &test_kernel, const Variant &variant, const char *gpu,
+                      const Schedule &schedule) {
+  ir::Function fn = translated(test_kernel, variant);
+  run_pipeline(fn, *find_gpu(gpu), {}, schedule);
+  return fn;
+}
+
+// Tries `variant` for all GPUs, except where its skeleton is in `done`.
+void try_variant(const TestKernel &test_kernel, const Variant &variant, std::set<std::string> &done,
+                 Totals &totals) {
+  for (const char *gpu : gpus) {
+    ir::Function fn = compiled(test_kernel, variant, gpu, {});
+    if (done.insert(skeleton(fn)).second)
+      Trial{test_kernel, variant, gpu, fn, totals}.try_all();
+  }
+}
+
+// The same for warp-specialized schedules: for the variant's own tile, for the last schedule with
+// TMA loads, and for the last one with loads by threads. Larger tiles synchronize alike. Also for
+// consumer groups with several rounds, and for schedules in which all warps have the same role.
+void try_specialized(const TestKernel &test_kernel, const Variant &variant,
+                     std::set<std::string> &done, Totals &totals) {
+  std::vector<Schedule> schedules =
+      test::complete_schedules_for(translated(test_kernel, variant), *find_gpu("90a"));
+  schedules.pop_back(); // the baseline
+  for (const Schedule &schedule : schedules) {
+    bool is_own = std::all_of(schedule.coarsening.begin(), schedule.coarsening.end(),
+                              [](int64_t times) { return times == 1; });
+    const Schedule *next = &schedule == &schedules.back() ? nullptr : &schedule + 1;
+    bool is_least = !next || next->is_warp_specialized() != schedule.is_warp_specialized() ||
+                    (!schedule.producer_warps && next->producer_warps);
+    int64_t programs = 1;
+    for (int64_t times : schedule.coarsening)
+      programs *= times;
+    bool is_of_consumer_groups = schedule.consumer_groups > 1 && programs <= 2;
+    if (schedule.is_warp_specialized() &&
+        (schedule.consumer_groups > 1 ? !is_of_consumer_groups : !is_own && !is_least))
+      continue;
+    ir::Function fn = compiled(test_kernel, variant, "90a", schedule);
+    if (fn.shared_bytes > find_gpu("90a")->max_shared_bytes)
+      continue; // the compiler omits this schedule
+    if (done.insert(skeleton(fn)).second)
+      Trial{test_kernel, variant, "90a", fn, totals, schedule}.try_all();
+  }
+}
+
+Totals try_all(bool all) {
+  Totals totals;
+  std::set<std::string> done_deep, done_specialized; // for all kernels
+  for (const TestKernel &test_kernel : test_kernels()) {
+    if (test_kernel.locks) // in the emulator, locks order nothing
+      continue;
+    std::set<std::string> done;
+    for (const Variant &variant : variants_of(test_kernel, all)) {
+      if (all)
+        done.clear();
+      try_variant(test_kernel, variant, done, totals);
+    }
+    if (!test_kernel.steps.empty())
+      for (const Variant &variant : variants_of(test_kernel, false))
+        try_variant(test_kernel, deep(variant), all ? done : done_deep, totals);
+    for (const Variant &variant : variants_to_specialize(test_kernel))
+      try_specialized(test_kernel, variant, all ? done : done_specialized, totals);
+  }
+  Count sum = totals.sum();
+  for (const auto &[name, count] : totals.counts)
+    MESSAGE(name, ": ", count.calls, ", objected to ", count.objected, " (", count.only_later,
+            " not in the first mode), explained ", count.explained);
+  MESSAGE(totals.kernels, " kernels, ", sum.calls, " changes, objected to ", sum.objected,
+          ", explained ", sum.explained, "; in kernels/ ", totals.shipped.calls, ", objected to ",
+          totals.shipped.objected, ", explained ", totals.shipped.explained);
+  return totals;
+}
+
+void check(const Totals &totals) {
+  Count sum = totals.sum();
+  CHECK(sum.objected * 100 >= (sum.calls - sum.of_some) * 99);
+  CHECK(sum.objected + sum.explained == sum.calls);
+  CHECK(totals.shipped.objected + totals.shipped.explained == totals.shipped.calls);
+}
+
+} // namespace
+
+TEST_CASE("necessity: every kernel needs each synchronizing call") {
+  Totals totals = try_all(false);
+  check(totals);
+  for (const char *name :
+       {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less",
+        "mbarrier_wait", "mbarrier_arrive", "barrier_sync", "wgmma_wait_f32", "fence_proxy_async",
+        "bulk_commit", "bulk_wait_read", "warp_sync", "cluster_arrive", "cluster_wait"})
+    CHECK_MESSAGE(totals.counts[name].calls > 0, name);
+}
+
+TEST_CASE("necessity: every variant needs each synchronizing call" * doctest::skip()) {
+  check(try_all(true));
+}
+
+TEST_CASE("necessity: finds a duplicated call needless") {
+  const TestKernel &test_kernel = test_kernels()[0];
+  Variant variant = variants_of(test_kernel, false)[0];
+  ir::Function fn = compiled(test_kernel, variant, "80", {});
+  Totals totals;
+  Trial trial{test_kernel, variant, "80", fn, totals};
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = optimized(fn, *find_gpu("80"), context);
+  HostKernel kernel = describe(fn, *find_gpu("80"));
+  trial.choose_runs();
+  trial.check_whole(host_code_of(*module, kernel));
+  int tried = 0;
+  for (const Change &change : changes_of(*module)) {
+    if (change.how != How::left_out || change.op == TargetOp::cp_async_commit)
+      continue; // a second commit changes the count of groups
+    std::unique_ptr<llvm::Module> twice = llvm::CloneModule(*module);
+    llvm::CallInst *call = synchronizing_calls(*twice)[change.call].call;
+    call->clone()->insertBefore(call->getIterator());
+    apply(*twice, change);
+    CAPTURE(change.text());
+    CHECK(trial.objecting_mode(host_code_of(*twice, kernel), {early, late, at_random}) == -1);
+    tried++;
+  }
+  CHECK(tried > 2);
+}
+
+TEST_CASE("synchronizes: the synchronizing operations") {
+  std::set<std::string> not_by_effect;
+  for (const TargetOpInfo &info : all_target_ops()) {
+    bool copies = info.effect == TargetEffect::AsyncCopy;
+    if (synchronizes(info) && (copies || info.effect == TargetEffect::Warpgroup))
+      not_by_effect.insert(info.name.str());
+    if (groups_left(info)) {
+      CHECK(synchronizes(info));
+      CHECK(info.operands.at(*groups_left(info)).kind == TargetType::imm);
+    }
+  }
+  CHECK(not_by_effect == std::set<std::string>{"cp_async_commit", "cp_async_mbarrier_arrive",
+                                               "bulk_commit", "wgmma_fence", "wgmma_commit",
+                                               "wgmma_wait_f32", "wgmma_wait_s32"});
+  CHECK_FALSE(synchronizes(target_op_info(TargetOp::cp_async_16)));
+  CHECK_FALSE(synchronizes(target_op_info(TargetOp::ldmatrix_x4)));
+  CHECK_FALSE(synchronizes(target_op_info(TargetOp::shfl_bfly)));
+}

@@ -1,0 +1,12 @@
+// Whether a text contains another.
+#pragma once
+
+#include <string_view>
+
+namespace tritonc {
+
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+} // namespace tritonc

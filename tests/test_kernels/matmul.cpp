@@ -1,0 +1,247 @@
+// Test data for GEMM kernels beyond C = A B with full tiles. See test_kernels.h.
+
+#include "test_kernels/test_kernel_parts.h"
+
+namespace tritonc::test {
+namespace {
+
+// No size is a multiple of the tile.
+MatmulShape odd_shape(const Variant &variant, int steps, int64_t multiple) {
+  MatmulShape shape = in_layouts_of(variant);
+  shape.m = grid_x * variant.number("TM") - 5;
+  shape.n = grid_y * variant.number("TN") - 7;
+  shape.k = std::max(steps * variant.number("TK") - 3, 0);
+  shape.multiple = multiple;
+  return shape;
+}
+
+// Without assumptions, the leading dimensions may have any value. In the last run they happen to
+// satisfy the rules of tensor maps.
+std::vector<Run> of_any_size(const Variant &variant, std::mt19937 &random, const Steps &steps) {
+  int64_t multiple = promised_multiple(variant);
+  std::vector<Run> runs;
+  for (int count : steps)
+    runs.push_back(product(variant, random, odd_shape(variant, count, multiple)));
+  if (multiple == 1)
+    runs.push_back(product(variant, random, odd_shape(variant, steps.back(), 8)));
+  return runs;
+}
+
+// More tile rows than a group, so the last group is incomplete.
+Run grouped(const Variant &variant, std::mt19937 &random, int steps) {
+  MatmulShape shape = odd_shape(variant, steps, 8);
+  int group = variant.number("GROUP"), rows = group + 2;
+  shape.m = rows * variant.number("TM") - 5;
+  Run run = product(variant, random, shape);
+  run.launch.grid = {rows * grid_y, 1, 1};
+  return run;
+}
+
+// Split-K, also with more splits than K tiles.
+std::vector<Run> split(const Variant &variant, std::mt19937 &random, const Steps &steps) {
+  std::vector<Run> runs;
+  for (int count : steps) {
+    int splits = count % 2 ? 3 : 2;
+    Run run = product(variant, random, odd_shape(variant, count, 8));
+    int64_t m = run.launch.arguments[3].integer, n = run.launch.arguments[4].integer;
+    int sums = run.memory.add_unwritten("sums", Elem::f32, size_t(m * n));
+    std::vector<double> zeros(2 * grid_x * grid_y);
+    int locks = run.memory.add("locks", Elem::i32, zeros);
+    std::vector<Element> &arguments = run.launch.arguments;
+    arguments.insert(arguments.begin() + 6, integer(splits));
+    arguments.insert(arguments.begin() + 3, {Element::pointer(sums), Element::pointer(locks)});
+    run.launch.grid[2] = splits;
+    run.check = [=, check = run.check](const Memory &memory) {
+      std::string wrong = check(memory);
+      for (const Element &lock : memory[locks].elements)
+        if (lock.integer != 0)
+          wrong = "a lock is not 0 again";
+      return wrong;
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+// A matrix with element (i, j) at start + i * down + j * right.
+struct Anywhere {
+  int buffer;
+  int64_t start, down, right;
+
+  Element pointer() const { return Element::pointer(buffer, start); }
+  double at(const Memory &memory, int64_t i, int64_t j) const {
+    return memory[buffer].elements[size_t(start + i * down + j * right)].number;
+  }
+};
+
+// A with reversed rows and every second column, B with row stride 0, C transposed.
+Run strided(const Variant &variant, std::mt19937 &random, int steps) {
+  MatmulShape shape = odd_shape(variant, steps, 1);
+  Run run;
+  run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
+             " K=" + std::to_string(shape.k);
+  auto values = [&](const char *name, int64_t count) {
+    return run.memory.add(name, variant.type(), draw(random, size_t(count)));
+  };
+  int64_t row = 2 * shape.k + 1;
+  Anywhere a{values("A", shape.m * row), (shape.m - 1) * row, -row, 2};
+  Anywhere b{values("B", shape.n), 0, 0, 1};
+  int c = run.memory.add_unwritten("C", variant.type(), size_t(shape.n * (shape.m + 1) - 1));
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {a.pointer(), b.pointer(), Element::pointer(c)};
+  for (int64_t number :
+       {shape.m, shape.n, shape.k, a.down, a.right, b.down, b.right, int64_t(1), shape.m + 1})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    std::map<size_t, double> expected;
+    for (int64_t i = 0; i < shape.m; i++)
+      for (int64_t j = 0; j < shape.n; j++) {
+        double sum = 0;
+        for (int64_t k = 0; k < shape.k; k++)
+          sum += a.at(memory, i, k) * b.at(memory, k, j);
+        expected[size_t(i + j * (shape.m + 1))] = rounded(variant.type(), sum);
+      }
+    return check_elements(memory, c, expected);
+  };
+  return run;
+}
+
+// A batch of three GEMMs with the same B.
+Run batched(const Variant &variant, std::mt19937 &random, int steps) {
+  constexpr int64_t count = 3;
+  int64_t multiple = promised_multiple(variant);
+  MatmulShape shape = odd_shape(variant, steps, multiple);
+  Run run;
+  run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
+             " K=" + std::to_string(shape.k);
+  // Matrices stacked vertically, stored as one matrix.
+  auto matrices = [&](const char *name, int64_t number, int64_t rows, int64_t columns,
+                      bool transposed, std::mt19937 *values) {
+    if (transposed)
+      std::swap(rows, columns);
+    return add_matrix(run.memory, name, {variant.type()}, number * rows, columns,
+                      distance_between_rows(columns, multiple), values);
+  };
+  Matrix a = matrices("A", count, shape.m, shape.k, shape.transposed_a, &random);
+  Matrix b = matrices("B", 1, shape.k, shape.n, shape.transposed_b, &random);
+  Matrix c = matrices("C", count, shape.m, shape.n, false, nullptr);
+  run.launch.grid = {grid_x, grid_y, int(count)};
+  run.launch.num_sms = 2;
+  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
+                          Element::pointer(c.buffer)};
+  for (int64_t number : {count, shape.m, shape.n, shape.k, a.ld, b.ld, c.ld, a.rows / count * a.ld,
+                         int64_t(0), shape.m * c.ld})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      int64_t number = row / shape.m, i = row % shape.m;
+      double sum = 0;
+      for (int64_t k = 0; k < shape.k; k++)
+        sum +=
+            (shape.transposed_a ? value_at(memory, a, number * shape.k + k, i)
+                                : value_at(memory, a, row, k)) *
+            (shape.transposed_b ? value_at(memory, b, column, k) : value_at(memory, b, k, column));
+      return rounded(variant.type(), sum);
+    });
+  };
+  return run;
+}
+
+// A and bias are multiples of 8, so that gelu returns x or 0. Unused operands have no buffer.
+Run fused(const Variant &variant, std::mt19937 &random, int steps) {
+  MatmulShape shape = odd_shape(variant, steps, 8);
+  Run run = product(variant, random, shape);
+  Memory &memory = run.memory;
+  auto times_8 = [&](int buffer) {
+    for (Element &element : memory[buffer].elements)
+      element.number *= 8;
+  };
+  bool adds_bias = variant.number("ADD_BIAS"), adds_d = variant.number("ADD_D");
+  bool tail_split = variant["F"] != "sum";
+  times_8(0); // A
+  std::vector<Element> &arguments = run.launch.arguments;
+  int64_t ldc = arguments.back().integer, ldd = distance_between_rows(shape.n, 8) + 8;
+  Matrix product_c{2, shape.m, shape.n, ldc};
+  int bias = -1;
+  Matrix d;
+  if (adds_bias) {
+    bias = memory.add("bias", variant.type(), draw(random, size_t(shape.n)));
+    times_8(bias);
+  }
+  if (adds_d)
+    d = add_matrix(memory, "D", {variant.type()}, shape.m, shape.n, ldd, &random);
+  // Operands that the kernel must not read are invalid pointers, so that a read is reported.
+  arguments.insert(arguments.begin() + 3,
+                   {Element::pointer(adds_bias ? bias : 0, adds_bias ? 0 : -1),
+                    Element::pointer(adds_d ? d.buffer : 0, adds_d ? 0 : -1)});
+  arguments.push_back(integer(ldd));
+  Matrix a{0, 0, 0, arguments[8].integer}, b{1, 0, 0, arguments[9].integer};
+  run.check = [=](const Memory &after) {
+    return check_matrix(after, product_c, [&](int64_t row, int64_t column) {
+      double sum = adds_bias ? after[bias].elements[size_t(column)].number : 0;
+      for (int64_t k = 0; k < shape.k; k++)
+        sum += (shape.transposed_a ? value_at(after, a, k, row) : value_at(after, a, row, k)) *
+               (shape.transposed_b ? value_at(after, b, column, k) : value_at(after, b, k, column));
+      if (tail_split)
+        sum = std::max(sum, 0.0);
+      return rounded(variant.type(), adds_d ? sum + value_at(after, d, row, column) : sum);
+    });
+  };
+  return run;
+}
+
+// Block columns with `steps` blocks (one of them twice), with no block, and with one block.
+Run block_sparse(const Variant &variant, std::mt19937 &random, int steps) {
+  int64_t block = variant.number("BLOCK"), m = grid_x * variant.number("TM") - 5;
+  std::vector<double> first = {0, double(steps), double(steps), 1 + double(steps)}, rows;
+  int64_t columns = int64_t(first.size()) - 1, k = 5 * block, lda = k + 8,
+          ldc = columns * block + 8;
+  for (int i = 0; i < steps + 1; i++)
+    rows.push_back(i == 1 ? rows.back() : double(random() % 5));
+  Run run;
+  run.text = "M=" + std::to_string(m) + " blocks=" + std::to_string(rows.size());
+  Matrix a = add_matrix(run.memory, "A", {variant.type()}, m, k, lda, &random);
+  Matrix b = add_matrix(run.memory, "B", {variant.type()}, int64_t(rows.size()) * block, block,
+                        block, &random);
+  Matrix c = add_matrix(run.memory, "C", {variant.type()}, m, columns * block, ldc, nullptr);
+  run.launch.grid = {grid_x, int(columns), 1};
+  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
+                          Element::pointer(c.buffer),
+                          Element::pointer(run.memory.add("first", Elem::i32, first)),
+                          Element::pointer(run.memory.add("rows", Elem::i32, rows))};
+  for (int64_t number : {m, columns * block, k, lda, ldc})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double sum = 0;
+      auto j = size_t(column / block);
+      for (auto i = int64_t(first[j]); i < int64_t(first[j + 1]); i++)
+        for (int64_t l = 0; l < block; l++)
+          sum += value_at(memory, a, row, int64_t(rows[size_t(i)]) * block + l) *
+                 value_at(memory, b, i * block + l, column % block);
+      return rounded(variant.type(), sum);
+    });
+  };
+  return run;
+}
+
+} // namespace
+
+std::vector<TestKernel> more_products() {
+  const Steps any = {0, 1, 2, 5};
+  // 5 and 19 are coprime to the sizes of the axes, so the tests cover all values of each axis.
+  std::vector<TestKernel> list = {
+      {"kernels/matmul_batched.tc", false, products<batched>, any, Schedules::undivided, 5},
+      {"kernels/matmul_blocksparse.tc", false, products<block_sparse>, any, Schedules::plain},
+      {"kernels/matmul_fused.tc", false, products<fused>, any, Schedules::all, 19},
+      {"kernels/matmul_grouped.tc", false, products<grouped>, any, Schedules::of_one_program},
+      {"kernels/matmul_masked.tc", false, of_any_size, any, Schedules::all, 5},
+      {"kernels/matmul_split.tc", false, split, any, Schedules::plain},
+      {"kernels/matmul_strided.tc", false, products<strided>, any, Schedules::plain},
+  };
+  for (TestKernel &test_kernel : list)
+    test_kernel.locks = test_kernel.file == "kernels/matmul_split.tc";
+  return list;
+}
+
+} // namespace tritonc::test

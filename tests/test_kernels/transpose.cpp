@@ -1,0 +1,114 @@
+// Test data for copies, transposes, and permutations. See test_kernels.h.
+
+#include "test_kernels/test_kernel_parts.h"
+
+namespace tritonc::test {
+namespace {
+
+struct Sizes {
+  int64_t m, n, gap_x, gap_y;
+};
+
+// y is x or x transposed; gaps between rows stay unwritten.
+Run moved(const Variant &variant, std::mt19937 &random, const Sizes &sizes, bool transposes) {
+  Run run;
+  run.text = "M=" + std::to_string(sizes.m) + " N=" + std::to_string(sizes.n);
+  int64_t rows = transposes ? sizes.n : sizes.m, columns = transposes ? sizes.m : sizes.n;
+  Numbers numbers = {variant.type(), true};
+  Matrix x = add_matrix(run.memory, "X", numbers, sizes.m, sizes.n, sizes.n + sizes.gap_x, &random);
+  Matrix y = add_matrix(run.memory, "Y", numbers, rows, columns, columns + sizes.gap_y, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {Element::pointer(x.buffer),
+                          Element::pointer(y.buffer),
+                          integer(sizes.m),
+                          integer(sizes.n),
+                          integer(x.ld),
+                          integer(y.ld)};
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, y, [&](int64_t row, int64_t column) {
+      return transposes ? value_at(memory, x, column, row) : value_at(memory, x, row, column);
+    });
+  };
+  return run;
+}
+
+template <bool transposes>
+std::vector<Run> moved_of_any_size(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN"),
+          unit = promised_multiple(variant);
+  std::vector<Run> runs;
+  runs.push_back(moved(variant, random, {m, n, unit, 0}, transposes));
+  runs.push_back(moved(variant, random, {m - unit, n - unit, 3 * unit, unit}, transposes));
+  return runs;
+}
+
+std::vector<Run> transposed_in_whole_tiles(const Variant &variant, std::mt19937 &random,
+                                           const Steps &) {
+  std::vector<Run> runs;
+  runs.push_back(moved(variant, random,
+                       {grid_x * variant.number("TM"), grid_y * variant.number("TN"), 8, 16},
+                       true));
+  return runs;
+}
+
+// x has strides for axes i, j, k with gaps. y has the two other axes in order, then axis LAST.
+std::vector<Run> permutations(const Variant &variant, std::mt19937 &random, const Steps &) {
+  const std::string last = variant["ROW_Y"] == "y1" ? "k" : variant["LAYERS"] == "D1" ? "i" : "j";
+  int64_t unit = promised_multiple(variant), tm = variant.number("TM"), tn = variant.number("TN");
+  std::vector<Run> runs;
+  for (bool whole : {true, false}) {
+    int64_t rows = whole ? tm : 2 * tm - unit, columns = whole ? 2 * tn : tn - unit;
+    std::array<int64_t, 3> extents = {3 * unit, rows, columns}, to;
+    if (last == "i")
+      std::swap(extents[0], extents[1]);
+    std::array<int64_t, 3> from = {extents[1] * (columns + unit) + unit, columns + unit, 1};
+    size_t z = last == "i" ? 0 : last == "j" ? 1 : 2, a = z == 0 ? 2 : 0, b = z == 0 ? 1 : 3 - z;
+    to[z] = 1;
+    to[b] = extents[z] + unit;
+    to[a] = to[b] * extents[b];
+
+    Run run;
+    run.text = "D0=" + std::to_string(extents[0]) + " D1=" + std::to_string(extents[1]) +
+               " D2=" + std::to_string(extents[2]);
+    auto for_each_index = [&extents](const std::array<int64_t, 3> &strides, const auto &visit) {
+      for (int64_t i = 0; i < extents[0]; i++)
+        for (int64_t j = 0; j < extents[1]; j++)
+          for (int64_t k = 0; k < extents[2]; k++)
+            visit(size_t(i * strides[0] + j * strides[1] + k * strides[2]), i, j, k);
+    };
+    size_t ends[2] = {};
+    for_each_index(from, [&](size_t at, auto...) { ends[0] = std::max(ends[0], at + 1); });
+    for_each_index(to, [&](size_t at, auto...) { ends[1] = std::max(ends[1], at + 1); });
+    int x = run.memory.add_unwritten("X", variant.type(), ends[0]);
+    int y = run.memory.add_unwritten("Y", variant.type(), ends[1]);
+    std::map<size_t, double> expected;
+    for_each_index(from, [&](size_t at, int64_t i, int64_t j, int64_t k) {
+      Element element = draw(random, Numbers{variant.type()});
+      run.memory[x].elements[at] = element;
+      expected[size_t(i * to[0] + j * to[1] + k * to[2])] =
+          is_integer(variant.type()) ? double(element.integer) : element.number;
+    });
+    run.launch.grid = {int((rows + tm - 1) / tm), int((columns + tn - 1) / tn),
+                       int(extents[z == 0 ? 1 : 0])};
+    run.launch.arguments = {Element::pointer(x), Element::pointer(y), integer(extents[0]),
+                            integer(extents[1]), integer(extents[2]), integer(from[0]),
+                            integer(from[1]),    integer(to[0]),      integer(to[1]),
+                            integer(to[2])};
+    run.check = [=](const Memory &memory) { return check_elements(memory, y, expected); };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+} // namespace
+
+std::vector<TestKernel> transpositions() {
+  return {
+      {"kernels/copy.tc", false, moved_of_any_size<false>, {}},
+      {"kernels/permute.tc", false, permutations, {}},
+      {"kernels/transpose.tc", false, moved_of_any_size<true>, {}},
+      {"kernels/transpose_basic.tc", false, transposed_in_whole_tiles, {}},
+  };
+}
+
+} // namespace tritonc::test

@@ -1,0 +1,73 @@
+// Tests generator/diagnose/lint.cpp on the shipped kernels: kernels/ and samples/ have no warnings.
+// tests/diagnostics/lint*.tc have the warnings of other kernels.
+
+#include "diagnose/lint.h"
+
+#include "compile.h"
+#include "support/source_files.h"
+
+#include <filesystem>
+#include <set>
+
+using namespace tritonc;
+
+namespace {
+
+std::vector<std::string> shipped_kernels() {
+  std::vector<std::string> paths;
+  for (const char *folder : {"/../kernels", "/../samples"})
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(
+             std::filesystem::path(TRITONC_TESTS_DIR + std::string(folder))))
+      if (entry.path().extension() == ".tc")
+        paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+} // namespace
+
+TEST_CASE("lint: shipped kernels have no warning in any variant") {
+  std::vector<std::string> paths = shipped_kernels();
+  CHECK(paths.size() >= 10);
+  for (const std::string &path : paths) {
+    CAPTURE(path);
+    PlannedKernels planned = plan_kernels({.sources = {path}, .gpus = {find_gpu("80")}});
+    CHECK(planned.code == ExitCode::ok);
+    CHECK(planned.diagnostics_text == "");
+  }
+}
+
+TEST_CASE("lint: no warning if a mask is true in only some variants") {
+  SourceFiles files;
+  const char *source = "__global__ void f(float *p) {\n"
+                       "  int i[SIZE] = 0 ... SIZE;\n"
+                       "  *?(i < 64)(p + i) = 0;\n"
+                       "}\n";
+  auto said = [&](const char *axis) {
+    std::string path = files.add("f.tc", std::string(axis) + source);
+    return plan_kernels({.sources = {path}, .gpus = {find_gpu("80")}}).diagnostics_text;
+  };
+  CHECK(said("#pragma tritonc tune(SIZE: 32, 64, 128)\n") == "");
+  CHECK(said("#pragma tritonc tune(SIZE: 32, 64)\n").find("warning: this mask is true for every") !=
+        std::string::npos);
+}
+
+TEST_CASE("lint: warnings can be disabled by name") {
+  SourceFiles files;
+  std::string path = files.add("f.tc", "__global__ void f(float *p) {\n"
+                                       "  int i[64] = 0 ... 64;\n"
+                                       "  *?(i < 64)(p + i * 32) = 0;\n"
+                                       "}\n");
+  CompileOptions options = {.sources = {path}, .gpus = {find_gpu("80")}};
+  auto names = [&] {
+    std::set<std::string> names;
+    for (const Diagnostic &found : plan_kernels(options).diagnostics)
+      names.insert(found.name);
+    return names;
+  };
+  CHECK(names() == std::set<std::string>{"mask-always-true", "uncoalesced"});
+  options.messages.off = {"uncoalesced"};
+  CHECK(names() == std::set<std::string>{"mask-always-true"});
+  options.messages.no_warnings = true;
+  CHECK(names().empty());
+}

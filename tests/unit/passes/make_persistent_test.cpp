@@ -1,0 +1,382 @@
+// Tests passes/make_persistent.cpp.
+
+#include "matmul_kernel.h"
+#include "passes/make_persistent.h"
+#include "passes/remove_dead_code.h"
+#include "support/tile_ir.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+const Schedule specialized = {.kind = Schedule::Kind::warp_specialized};
+const Schedule split = {.kind = Schedule::Kind::warp_specialized, .split_k = 4};
+
+void pass(ir::Function &fn, const Schedule &schedule) {
+  make_persistent(fn, schedule);
+  remove_dead_code(fn);
+}
+
+const std::string kernel = R"(
+  func @f(%p: ptr<i32>) {
+    %x = program_id {axis = 0} : i32
+    %y = program_id {axis = 1} : i32
+    %z = program_id {axis = 2} : i32
+    %width = num_programs {axis = 0} : i32
+    %at = addptr %p, %x : ptr<i32>
+    store %at, %y
+    store %at, %z
+    store %at, %width
+    return
+  })";
+
+using Place = std::array<int64_t, 3>;
+
+// Runs the kernel's loop over waves. A block's stores give the program that it runs.
+struct Blocks {
+  ir::Function fn = parsed(after(make_persistent, kernel, specialized));
+  Place grid;
+  int64_t num_sms;
+  int64_t block = 0, round = 0;
+
+  int64_t value(const ir::Value *v) const {
+    if (!v->op)
+      return round;
+    const ir::Op &op = *v->op;
+    auto operand = [&](size_t i) { return value(op.operand(i)); };
+    switch (op.code) {
+    case ir::Opcode::constant_:
+      return op.get(ir::attr::value_);
+    case ir::Opcode::num_programs_:
+      return grid[size_t(op.get(ir::attr::axis_))];
+    case ir::Opcode::num_sms_:
+      return num_sms;
+    case ir::Opcode::block_id_:
+      return block;
+    case ir::Opcode::host_value_:
+      return operand(0);
+    case ir::Opcode::add_:
+      return operand(0) + operand(1);
+    case ir::Opcode::sub_:
+      return operand(0) - operand(1);
+    case ir::Opcode::mul_:
+      return operand(0) * operand(1);
+    case ir::Opcode::div_:
+    case ir::Opcode::udiv_:
+      return operand(0) / operand(1);
+    case ir::Opcode::urem_:
+      return operand(0) % operand(1);
+    case ir::Opcode::min_:
+      return std::min(operand(0), operand(1));
+    default:
+      FAIL(ir::info(op.code).name);
+      return 0;
+    }
+  }
+
+  Place place_of(const std::vector<const ir::Op *> &stores) const {
+    REQUIRE(stores.size() == 3);
+    return {value(stores[0]->operand(0)->op->operand(1)), value(stores[0]->operand(1)),
+            value(stores[1]->operand(1))};
+  }
+
+  // Without a loop over waves.
+  std::vector<Place> places_of_blocks() {
+    const ir::Op *launch = nullptr;
+    std::vector<const ir::Op *> stores;
+    for (const ir::Op *op : fn.body->ops) {
+      CHECK_FALSE(op->is(ir::Opcode::for_loop_));
+      launch = op->is(ir::Opcode::launch_blocks_) ? op : launch;
+      if (op->is(ir::Opcode::store_))
+        stores.push_back(op);
+    }
+    REQUIRE(launch);
+    std::vector<Place> places;
+    int64_t blocks = value(launch->operand(0));
+    for (block = 0; block < blocks; block++)
+      places.push_back(place_of(stores));
+    return places;
+  }
+
+  // Sorted by wave, then by block.
+  std::vector<Place> places() {
+    const ir::Op *loop = nullptr, *launch = nullptr;
+    for (const ir::Op *op : fn.body->ops) {
+      loop = op->is(ir::Opcode::for_loop_) ? op : loop;
+      launch = op->is(ir::Opcode::launch_blocks_) ? op : launch;
+    }
+    REQUIRE(loop);
+    REQUIRE(launch);
+    std::vector<const ir::Op *> stores;
+    for (const ir::Op *op : loop->blocks[0]->ops)
+      if (op->is(ir::Opcode::store_))
+        stores.push_back(op);
+    std::vector<std::pair<std::pair<int64_t, int64_t>, Place>> found;
+    int64_t blocks = value(launch->operand(0));
+    CHECK(blocks <= num_sms);
+    for (block = 0; block < blocks; block++)
+      for (int64_t rounds = value(loop->operand(0)), r = 0; r < rounds; r++) {
+        round = r;
+        found.push_back({{r, block}, place_of(stores)});
+      }
+    std::sort(found.begin(), found.end());
+    std::vector<Place> places;
+    for (const auto &[when, place] : found)
+      places.push_back(place);
+    return places;
+  }
+};
+
+std::vector<Place> places(Place grid, int64_t num_sms) {
+  Blocks blocks;
+  blocks.grid = grid;
+  blocks.num_sms = num_sms;
+  return blocks.places();
+}
+
+} // namespace
+
+TEST_CASE("make_persistent: block loops over programs") {
+  CHECK(after(pass, kernel, specialized) == text(R"(
+    func @f(%p: ptr<i32>) {
+      %0 = num_programs {axis = 0} : i32
+      %pieces = host_value %0 : i32
+      %1 = num_programs {axis = 1} : i32
+      %pieces.1 = host_value %1 : i32
+      %2 = num_programs {axis = 2} : i32
+      %3 = mul %0, %1 : i32
+      %4 = mul %3, %2 : i32
+      %5 = num_sms : i32
+      %6 = constant {value = 1} : i32
+      %7 = mul %5, %6 : i32
+      %8 = constant {value = 1} : i32
+      %9 = add %4, %7 : i32
+      %10 = sub %9, %8 : i32
+      %11 = div %10, %7 : i32
+      %all = host_value %4 : i32
+      %12 = constant {value = 1} : i32
+      %13 = add %4, %11 : i32
+      %14 = sub %13, %12 : i32
+      %15 = div %14, %11 : i32
+      %blocks = host_value %15 : i32
+      launch_blocks %15 {cluster = 1}
+      %16 = num_programs {axis = 0} : i32
+      %programs = host_value %16 : i32
+      %17 = block_id {axis = 0} : i32
+      %18 = constant {value = 1} : i32
+      %19 = sub %all, %18 : i32
+      %20 = sub %19, %17 : i32
+      %21 = udiv %20, %blocks : i32
+      %22 = constant {value = 1} : i32
+      %23 = add %21, %22 : i32
+      for_loop %23 {
+        (%wave: i32)
+        %24 = mul %wave, %blocks : i32
+        %25 = add %17, %24 : i32
+        %26 = mul %pieces, %pieces.1 : i32
+        %27 = udiv %25, %26 : i32
+        %28 = urem %25, %26 : i32
+        %29 = constant {value = 16} : i32
+        %30 = mul %pieces.1, %29 : i32
+        %31 = constant {value = 16} : i32
+        %32 = udiv %28, %30 : i32
+        %33 = mul %32, %31 : i32
+        %34 = sub %pieces, %33 : i32
+        %35 = constant {value = 16} : i32
+        %36 = min %34, %35 : i32
+        %37 = urem %28, %30 : i32
+        %38 = urem %37, %36 : i32
+        %39 = add %33, %38 : i32
+        %40 = udiv %37, %36 : i32
+        %at = addptr %p, %39 : ptr<i32>
+        store %at, %40
+        store %at, %27
+        store %at, %programs
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("make_persistent: cluster split-K has one block per program") {
+  CHECK(after(pass, kernel, split) == text(R"(
+    func @f(%p: ptr<i32>) {
+      %0 = num_programs {axis = 0} : i32
+      %pieces = host_value %0 : i32
+      %1 = num_programs {axis = 1} : i32
+      %pieces.1 = host_value %1 : i32
+      %2 = num_programs {axis = 2} : i32
+      %3 = mul %0, %1 : i32
+      %4 = mul %3, %2 : i32
+      launch_blocks %4 {cluster = 1}
+      %5 = num_programs {axis = 0} : i32
+      %programs = host_value %5 : i32
+      %6 = block_id {axis = 0} : i32
+      %7 = mul %pieces, %pieces.1 : i32
+      %8 = udiv %6, %7 : i32
+      %9 = urem %6, %7 : i32
+      %10 = constant {value = 16} : i32
+      %11 = mul %pieces.1, %10 : i32
+      %12 = constant {value = 16} : i32
+      %13 = udiv %9, %11 : i32
+      %14 = mul %13, %12 : i32
+      %15 = sub %pieces, %14 : i32
+      %16 = constant {value = 16} : i32
+      %17 = min %15, %16 : i32
+      %18 = urem %9, %11 : i32
+      %19 = urem %18, %17 : i32
+      %20 = add %14, %19 : i32
+      %21 = udiv %18, %17 : i32
+      %at = addptr %p, %20 : ptr<i32>
+      store %at, %21
+      store %at, %8
+      store %at, %programs
+      return
+    })"));
+}
+
+TEST_CASE("make_persistent: does nothing in the baseline schedule") {
+  CHECK(after(make_persistent, kernel, Schedule{}) == text(kernel));
+}
+
+TEST_CASE("make_persistent: host operations stay before the loop") {
+  std::string maps = R"(
+    func @f(%p: ptr<f16>, %n: i64) {
+      %one = constant {value = 1} : i64
+      %more = add %n, %one : i64
+      %x = program_id {axis = 0} : i32
+      %m = tensor_map %p, %n, %more, %one : map<f16>[64]
+      %a = tma_load %m, %x : f16[64]
+      return
+    })";
+  std::string result = after(make_persistent, maps, specialized);
+  size_t loop = result.find("for_loop");
+  for (const char *op : {"= tensor_map", "%more = add", "= host_value", "launch_blocks"})
+    CHECK(result.find(op) < loop);
+  CHECK(result.find("tma_load") > loop);
+  CHECK(result.find("tma_load") < result.find("yield"));
+}
+
+TEST_CASE("make_persistent: every program runs once, on any grid") {
+  for (Place grid : {Place{1, 1, 1},
+                     {5, 1, 1},
+                     {1, 7, 1},
+                     {132, 1, 1},
+                     {133, 1, 1},
+                     {16, 16, 1},
+                     {17, 3, 2},
+                     {40, 5, 1},
+                     {3, 4, 5},
+                     {31, 33, 1}})
+    for (int64_t num_sms : {1, 7, 132}) {
+      CAPTURE(grid[0]);
+      CAPTURE(grid[1]);
+      CAPTURE(grid[2]);
+      CAPTURE(num_sms);
+      std::vector<Place> all = places(grid, num_sms);
+      CHECK(all.size() == size_t(grid[0] * grid[1] * grid[2]));
+      CHECK(std::set(all.begin(), all.end()).size() == all.size());
+      for (const Place &place : all)
+        for (size_t axis = 0; axis < 3; axis++) {
+          CHECK(place[axis] >= 0);
+          CHECK(place[axis] < grid[axis]);
+        }
+    }
+}
+
+TEST_CASE("make_persistent: cluster split-K runs every program once") {
+  for (Place grid : {Place{1, 1, 1}, {5, 1, 1}, {1, 7, 1}, {17, 3, 2}, {40, 5, 1}}) {
+    CAPTURE(grid[0]);
+    CAPTURE(grid[1]);
+    CAPTURE(grid[2]);
+    Blocks each;
+    each.fn = parsed(after(make_persistent, kernel, split));
+    each.grid = grid;
+    each.num_sms = 1; // unused
+    std::vector<Place> all = each.places_of_blocks();
+    CHECK(all.size() == size_t(grid[0] * grid[1] * grid[2]));
+    CHECK(std::set(all.begin(), all.end()).size() == all.size());
+  }
+}
+
+TEST_CASE("make_persistent: launches the fewest blocks for the wave count") {
+  struct {
+    int64_t programs, num_sms, blocks;
+  } cases[] = {{1, 132, 1},    {100, 132, 100}, {132, 132, 132},
+               {133, 132, 67}, {256, 132, 128}, {264, 132, 132}};
+  for (const auto &[programs, num_sms, blocks] : cases) {
+    Blocks launch;
+    launch.grid = {programs, 1, 1};
+    launch.num_sms = num_sms;
+    for (const ir::Op *op : launch.fn.body->ops)
+      if (op->is(ir::Opcode::launch_blocks_)) {
+        CHECK(launch.value(op->operand(0)) == blocks);
+        CHECK(op->get(ir::attr::cluster_) == 1);
+      }
+  }
+}
+
+TEST_CASE("make_persistent: supports several blocks per SM") {
+  Blocks launch;
+  launch.fn = parsed(after(make_persistent, kernel,
+                           Schedule{.kind = Schedule::Kind::warp_specialized, .blocks_per_sm = 2}));
+  launch.grid = {300, 1, 1};
+  launch.num_sms = 132;
+  for (const ir::Op *op : launch.fn.body->ops)
+    if (op->is(ir::Opcode::launch_blocks_))
+      CHECK(launch.value(op->operand(0)) == 150);
+}
+
+TEST_CASE("make_persistent: orders programs in groups of 16 along axis 0") {
+  std::vector<Place> all = places({20, 3, 1}, 1);
+  size_t i = 0;
+  for (int64_t first : {0, 16})
+    for (int64_t y = 0; y < 3; y++)
+      for (int64_t x = first; x < std::min<int64_t>(first + 16, 20); x++)
+        CHECK(all[i++] == Place{x, y, 0});
+}
+
+TEST_CASE("make_persistent: blocks loop over coarsened programs") {
+  std::string coarsened = with(kernel, "%x = program_id {axis = 0} : i32", R"(
+    %all = num_programs {axis = 0} : i32
+    %one = constant {value = 1} : i32
+    %two = constant {value = 2} : i32
+    %more = add %all, %one : i32
+    %half = div %more, %two : i32
+    launch_blocks %half, %one, %one
+    %x = block_id {axis = 0} : i32)");
+  coarsened = with(coarsened, "program_id", "block_id");
+  Blocks blocks;
+  blocks.fn = parsed(after(make_persistent, coarsened, specialized));
+  blocks.grid = {5, 1, 1};
+  blocks.num_sms = 2;
+  std::vector<Place> all = blocks.places();
+  std::sort(all.begin(), all.end());
+  CHECK(all == std::vector<Place>{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
+}
+
+TEST_CASE("make_persistent: host computes iteration counts if possible") {
+  auto iterations = [](const std::string &loop) {
+    ir::Function fn =
+        parsed(after(make_persistent, "func @f(%p: ptr<i32>, %n: i32) {\n" + loop + "\n return\n}",
+                     specialized));
+    const ir::Value *found = nullptr;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::for_loop_) && op.parent != fn.body)
+        found = op.operand(0);
+    });
+    REQUIRE(found);
+    return found->op && found->op->is(ir::Opcode::host_value_);
+  };
+  const std::string loop = "for_loop %t {\n (%i: i32)\n yield\n }";
+  CHECK(iterations("%t = div %n, %n : i32\n" + loop));
+  CHECK(iterations("%t = num_programs {axis = 1} : i32\n" + loop));
+  CHECK_FALSE(iterations("%t = program_id {axis = 1} : i32\n" + loop));
+  CHECK_FALSE(iterations("%t = load %p : i32\n" + loop));
+  CHECK_FALSE(iterations("%t = constant {value = 7} : i32\n" + loop));
+}

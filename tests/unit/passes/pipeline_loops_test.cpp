@@ -1,0 +1,445 @@
+// Tests passes/pipeline_loops.cpp.
+
+#include "passes/pipeline_loops.h"
+#include "passes/remove_dead_code.h"
+#include "support/tile_ir.h"
+#include "unit/passes/matmul_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// A GPU whose shared memory is twice `stages` stages. A stage is the 512 bytes that the loops here
+// copy per iteration, and the pass keeps half of the memory free.
+Gpu gpu_with(int stages) {
+  Gpu gpu = *find_gpu("80");
+  gpu.max_shared_bytes = 2 * 512 * stages;
+  return gpu;
+}
+
+struct Loop {
+  std::string address = "%c16 = constant {value = 16} : i64\n %t64 = cast %t : i64\n"
+                        "%o = mul %t64, %c16 : i64\n";
+  std::string load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n %a = load %v : f16[16,16]\n";
+  std::string rest = "";
+  std::string parameters = "%A: ptr<f16>, %ld: i64 multiple_of 8";
+  std::string behind = "";
+};
+
+std::string program(const Loop &loop) {
+  return R"(
+    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
+    func @f(%n: i32, %C: ptr<f16>, %start: f32, )" +
+         loop.parameters + R"() {
+      %one = constant {value = 1} : i64
+      %zero = constant {value = 0} : i64
+      %z = constant {value = 0} : i32
+      %r = for_loop %n, %start : f32 {
+        (%t: i32, %sum: f32)
+        )" +
+         loop.address + loop.load + R"(
+        %s = shared_alloc : shared<f16>[1,16,16] #0
+        shared_store %a, %s, %z
+        %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+        %row = reduce %f {axis = 0, op = "max"} : f16[16]
+        %top = reduce %row {axis = 0, op = "max"} : f16
+        %next = cast %top : f32
+        )" +
+         loop.rest + R"(
+        yield %next
+      }
+      )" +
+         loop.behind + R"(
+      %h = cast %r : f16
+      store %C, %h
+      return
+    })";
+}
+
+void unchanged(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
+  std::string before = program(loop);
+  CAPTURE(before);
+  CHECK(after(pipeline_loops, before, gpu, Schedule{}) == text(before));
+}
+
+std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
+  return after(
+      [&](ir::Function &fn) {
+        pipeline_loops(fn, gpu);
+        remove_dead_code(fn);
+      },
+      program(loop));
+}
+
+} // namespace
+
+TEST_CASE("pipeline_loops: two stages copy one iteration ahead") {
+  CHECK(pipelined({}) == text(R"(
+    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
+    func @f(%n: i32, %C: ptr<f16>, %start: f32, %A: ptr<f16>, %ld: i64 multiple_of 8) {
+      %one = constant {value = 1} : i64
+      %s = shared_alloc : shared<f16>[2,16,16] #0
+      %0 = constant {value = 0} : i32
+      %1 = cmp %0, %n {pred = "lt"} : i1
+      %2 = stage_index %0 {offset = 0, stages = 2} : i32
+      %t64 = cast %0 : i64
+      %c16 = constant {value = 16} : i64
+      %o = mul %t64, %c16 : i64
+      %v = view %A, %o, %ld, %one : view<f16>[16,16]
+      async_copy %v, %s, %2, %1 {vector = 8}
+      async_commit
+      %r = for_loop %n, %start : f32 {
+        (%t: i32, %sum: f32)
+        async_wait {pending = 0}
+        %3 = constant {value = 1} : i32
+        %4 = add %t, %3 : i32
+        %5 = cmp %4, %n {pred = "lt"} : i1
+        %6 = stage_index %t {offset = 1, stages = 2} : i32
+        %t64.1 = cast %4 : i64
+        %c16.1 = constant {value = 16} : i64
+        %o.1 = mul %t64.1, %c16.1 : i64
+        %v.1 = view %A, %o.1, %ld, %one : view<f16>[16,16]
+        async_copy %v.1, %s, %6, %5 {vector = 8}
+        async_commit
+        %7 = stage_index %t {offset = 0, stages = 2} : i32
+        %f = shared_load %s, %7 {origin = [0,0], perm = [0,1]} : f16[16,16]
+        %row = reduce %f {axis = 0, op = "max"} : f16[16]
+        %top = reduce %row {axis = 0, op = "max"} : f16
+        %next = cast %top : f32
+        yield %next
+      }
+      async_wait {pending = 0}
+      %h = cast %r : f16
+      store %C, %h
+      return
+    })"));
+}
+
+TEST_CASE("pipeline_loops: uses 2 to 4 stages that fit half of memory") {
+  for (int room : {1, 2, 3, 4, 9}) {
+    // The minimum is two stages, even if they fill all of shared memory.
+    int stages = std::clamp(room, 2, 4);
+    CAPTURE(room);
+    std::string result = pipelined({}, gpu_with(room));
+    CHECK(contains(result, "shared<f16>[" + std::to_string(stages) + ",16,16]"));
+    CHECK(contains(result, "async_wait {pending = " + std::to_string(stages - 2) + "}"));
+    CHECK(contains(result, "{offset = " + std::to_string(stages - 1) +
+                               ", stages = " + std::to_string(stages) + "}"));
+    // The prologue starts one copy fewer than the number of stages.
+    size_t copies = 0;
+    for (size_t at = result.find("async_copy"); at < result.find("for_loop");
+         at = result.find("async_copy", at + 1))
+      copies++;
+    CHECK(int(copies) == stages - 1);
+  }
+}
+
+TEST_CASE("pipeline_loops: multistage uses all memory, up to 8 stages") {
+  for (auto [room, stages] : {std::pair(2, 4), {3, 6}, {9, 8}}) {
+    std::string result = after(pipeline_loops, program({}), gpu_with(room),
+                               Schedule{.kind = Schedule::Kind::multistage});
+    CHECK(contains(result, "shared<f16>[" + std::to_string(stages) + ",16,16]"));
+    CHECK(contains(result, "async_wait {pending = " + std::to_string(stages - 2) + "}"));
+  }
+}
+
+TEST_CASE("pipeline_loops: wgmma copies one iteration less ahead") {
+  Loop loop;
+  loop.rest = "%d = dot %f, %f, %big {instruction = \"wgmma\"} : f32[16,16]\n";
+  loop.parameters += ", %big: f32[16,16]";
+  for (auto [room, stages] : {std::pair(1, 3), {3, 3}, {4, 4}, {9, 5}}) {
+    CAPTURE(room);
+    std::string result = pipelined(loop, gpu_with(room == 1 ? 2 : room));
+    CHECK(contains(result, "shared<f16>[" + std::to_string(stages) + ",16,16]"));
+    CHECK(contains(result, "async_wait {pending = " + std::to_string(stages - 3) + "}"));
+    CHECK(contains(result, "{offset = " + std::to_string(stages - 2) +
+                               ", stages = " + std::to_string(stages) + "}"));
+  }
+  Gpu small = *find_gpu("80");
+  small.max_shared_bytes = 3 * 512 - 1;
+  unchanged(loop, small);
+}
+
+TEST_CASE("pipeline_loops: does nothing if two stages or cp.async are missing") {
+  Gpu small = *find_gpu("80");
+  small.max_shared_bytes = 1023;
+  unchanged({}, small);
+  unchanged({}, *find_gpu("75"));
+}
+
+TEST_CASE("pipeline_loops: keeps room for other shared memory of the loop") {
+  // Buffers inside the loop reuse space, so the largest one counts. Buffers outside of the loop add
+  // up.
+  Loop own, outside, product;
+  own.rest = "%w = shared_alloc : shared<f16>[1,16,16] #0\n shared_store %f, %w, %z\n"
+             "%x = shared_alloc : shared<f16>[1,16,16] #0\n shared_store %f, %x, %z\n";
+  outside.rest = "shared_store %f, %w, %z\n shared_store %f, %x, %z\n";
+  // The result of a matmul counts if other operations use it too: 1024 bytes.
+  product.parameters += ", %big: f32[16,16]";
+  product.rest = "%d = dot %f, %f, %big {instruction = \"m16n8k16\"} : f32[16,16]\n";
+  Loop used = product;
+  used.rest += "%y = reduce %d {axis = 0, op = \"max\"} : f32[16]\n";
+  auto room_for_two = [](Loop loop, int more, bool from_outside = false) {
+    std::string text = program(loop);
+    if (from_outside)
+      text = with(text, "%r = for_loop",
+                  "%w = shared_alloc : shared<f16>[1,16,16] #0\n"
+                  "%x = shared_alloc : shared<f16>[1,16,16] #0\n %r = for_loop");
+    for (int missing : {1, 0}) {
+      Gpu gpu = *find_gpu("80");
+      gpu.max_shared_bytes = 2 * 512 + more - missing;
+      CAPTURE(text);
+      CAPTURE(missing);
+      std::string result = after(pipeline_loops, text, gpu, Schedule{});
+      CHECK(contains(result, "shared<f16>[2,16,16]") == !missing);
+    }
+  };
+  room_for_two({}, 0);
+  room_for_two(own, 512);
+  room_for_two(outside, 1024, true);
+  room_for_two(product, 0);
+  room_for_two(used, 1024);
+  // Half of shared memory holds four stages, but the whole memory does not hold them beside the
+  // matmul result.
+  Gpu gpu = gpu_with(4);
+  CHECK(contains(after(pipeline_loops, program(used), gpu, Schedule{}), "[4,16,16]"));
+  gpu.max_shared_bytes = 4 * 512 + 511;
+  CHECK(contains(after(pipeline_loops, program(used), gpu, Schedule{}), "[2,16,16]"));
+}
+
+TEST_CASE("pipeline_loops: bounds mask makes the predicate constant") {
+  // Two K tiles of 8 columns become one K tile of 16. %n may be odd.
+  Loop loop;
+  loop.load = R"(
+    %c8 = constant {value = 8} : i32
+    %wide = constant {value = 16} : i32
+    %columns = mul %n, %c8 : i32
+    %past = mul %t, %wide : i32
+    %left = sub %columns, %past : i32
+    %lefts = splat %left : i32[16]
+    %i = range {start = 0} : i32[16]
+    %in = cmp %i, %lefts {pred = "lt"} : i1[16]
+    %along = expand %in {axis = 0} : i1[1,16]
+    %m = broadcast %along : i1[16,16]
+    %v = view %A, %o, %ld, %one : view<f16>[16,16]
+    %a = load %v, %m : f16[16,16]
+  )";
+  auto copies = [&](int added) {
+    std::string text = with(program(loop), "%r = for_loop %n,",
+                            "%more = constant {value = " + std::to_string(added) +
+                                "} : i32\n %sum.n = add %n, %more : i32\n"
+                                "%two = constant {value = 2} : i32\n"
+                                "%half = div %sum.n, %two : i32\n %r = for_loop %half,");
+    return after(pipeline_loops, text, *find_gpu("80"), Schedule{});
+  };
+  CHECK(contains(copies(1), "constant {value = 1} : i1"));
+  // An odd K tile would be lost: the mask does not cover it.
+  CHECK_FALSE(contains(copies(0), "constant {value = 1} : i1"));
+}
+
+TEST_CASE("pipeline_loops: copies the mask if masked elements are zero") {
+  Loop loop;
+  const std::string limit =
+      "%lim = cmp %t, %n {pred = \"lt\"} : i1\n %m = splat %lim : i1[16,16]\n";
+  loop.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n" + limit +
+              "%a = load %v, %m : f16[16,16]\n";
+  CHECK(contains(pipelined(loop), "async_copy %v.1, %s, %6, %5, %m.1 {vector = 8}"));
+  loop.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n" + limit +
+              "%none = constant {number = 0.0} : f16\n %nones = splat %none : f16[16,16]\n"
+              "%a = load %v, %m, %nones : f16[16,16]\n";
+  CHECK(contains(pipelined(loop), "async_copy %v.1, %s, %6, %5, %m.1 {vector = 8}"));
+  loop.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n" + limit +
+              "%some = constant {number = 1.0} : f16\n %somes = splat %some : f16[16,16]\n"
+              "%a = load %v, %m, %somes : f16[16,16]\n";
+  unchanged(loop);
+}
+
+TEST_CASE("pipeline_loops: does nothing if the address is not affine") {
+  unchanged({.address = "%bits = bitcast %sum : i32\n %o = cast %bits : i64\n"});
+  unchanged({.address = "%l = load %C : f16\n %i = cast %l : i32\n %o = cast %i : i64\n"});
+}
+
+TEST_CASE("pipeline_loops: does nothing if the mask is not affine") {
+  unchanged({.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n"
+                     "%m = cmp %sum, %start {pred = \"lt\"} : i1\n"
+                     "%a = load %v, %m : f16[16,16]\n"});
+}
+
+TEST_CASE("pipeline_loops: does nothing unless the load is only from a view") {
+  unchanged({.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n"
+                     "%l = load %v : f16[16,16]\n %a = add %l, %l : f16[16,16]\n"});
+  unchanged({.load = "%As = splat %A : ptr<f16>[16,16]\n %os = splat %o : i64[16,16]\n"
+                     "%p = addptr %As, %os : ptr<f16>[16,16]\n %a = load %p : f16[16,16]\n"});
+  unchanged({.rest = "%again = reduce %a {axis = 0, op = \"max\"} : f16[16]\n"});
+}
+
+TEST_CASE("pipeline_loops: does nothing below 4 aligned contiguous bytes") {
+  unchanged(
+      {.load = "%v = view %A, %t64, %ld, %one : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
+  unchanged(
+      {.load = "%v = view %A, %o, %ld, %ld : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
+  CHECK(contains(pipelined({.address = "%two = constant {value = 2} : i64\n %t64 = cast %t : i64\n"
+                                       "%o = mul %t64, %two : i64\n"}),
+                 "{vector = 2}"));
+}
+
+TEST_CASE("pipeline_loops: copies 4-byte elements at any stride") {
+  std::string result = after(pipeline_loops, R"(
+    func @f(%n: i32, %A: ptr<f32>, %ld: i64, %C: ptr<f32>[16,16]) {
+      %none = constant {number = 0.0} : f32
+      %sum = splat %none : f32[16,16]
+      %z = constant {value = 0} : i32
+      %r = for_loop %n, %sum : f32[16,16] {
+        (%t: i32, %x: f32[16,16])
+        %t64 = cast %t : i64
+        %v = view %A, %t64, %ld, %ld : view<f32>[16,16]
+        %a = load %v : f32[16,16]
+        %s = shared_alloc : shared<f32>[1,16,16]
+        shared_store %a, %s, %z
+        %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f32[16,16]
+        %next = add %x, %f : f32[16,16]
+        yield %next
+      }
+      store %C, %r
+      return
+    })",
+                             gpu_with(8), Schedule{});
+  CHECK(contains(result, "async_copy"));
+  CHECK(contains(result, "{vector = 1}"));
+}
+
+TEST_CASE("pipeline_loops: transposing copies need 4-byte elements") {
+  auto transposing = [](const std::string &elem) {
+    return with(R"(
+      layout #0 [16,16] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (4,4) (8,8)
+      func @f(%n: i32, %A: ptr<ELEM>, %ld: i64 multiple_of 8, %C: ptr<ELEM>[16,16],
+              %sum: ELEM[16,16]) {
+        %z = constant {value = 0} : i32
+        %one = constant {value = 1} : i64
+        %c16 = constant {value = 16} : i64
+        %r = for_loop %n, %sum : ELEM[16,16] {
+          (%t: i32, %x: ELEM[16,16])
+          %t64 = cast %t : i64
+          %o = mul %t64, %c16 : i64
+          %v = view %A, %o, %ld, %one : view<ELEM>[16,16]
+          %a = load %v : ELEM[16,16]
+          %s = shared_alloc : shared<ELEM>[1,16,16] #0
+          shared_store %a, %s, %z
+          %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : ELEM[16,16]
+          %next = add %x, %f : ELEM[16,16]
+          yield %next
+        }
+        store %C, %r
+        return
+      })",
+                "ELEM", elem);
+  };
+  CHECK(
+      contains(after(pipeline_loops, transposing("f32"), gpu_with(8), Schedule{}), "{vector = 1}"));
+  CHECK(
+      !contains(after(pipeline_loops, transposing("f16"), gpu_with(8), Schedule{}), "async_copy"));
+}
+
+TEST_CASE("pipeline_loops: does nothing if the loop stores to memory") {
+  const std::string store = "%out = cast %next : f16\n store %C, %out\n";
+  unchanged({.rest = store});
+  unchanged({.rest = "%less = cmp %t, %n {pred = \"lt\"} : i1\n if_else %less {\n" + store +
+                     "yield\n } {\n yield\n }\n"});
+  unchanged({.rest = store, .parameters = "%A: ptr<f16> read_only, %ld: i64 multiple_of 8"});
+}
+
+TEST_CASE("pipeline_loops: print and assert do not prevent pipelining") {
+  std::string result = pipelined({.rest = "print %next, %t {text = \"{} {}\"}\n"
+                                          "%less = cmp %t, %n {pred = \"lt\"} : i1\n"
+                                          "assert %less {text = \"\"}\n"});
+  CHECK(contains(result, "async_copy"));
+  CHECK(contains(result, "print %next, %t"));
+  CHECK(contains(result, "assert %less"));
+  // A printed tile must be in registers.
+  unchanged({.rest = "print %a {text = \"{}\"}\n"});
+}
+
+TEST_CASE("pipeline_loops: reads ahead of stores if read_only and no_alias") {
+  CHECK(
+      contains(pipelined({.rest = "%out = cast %next : f16\n store %C, %out\n",
+                          .parameters = "%A: ptr<f16> read_only no_alias, %ld: i64 multiple_of 8"}),
+               "async_copy"));
+}
+
+TEST_CASE("pipeline_loops: allows stores before and after the loop") {
+  CHECK(contains(pipelined({.behind = "%out = cast %r : f16\n store %C, %out\n"}), "async_copy"));
+}
+
+TEST_CASE("pipeline_loops: nested loops each get their own stages") {
+  const std::string nested = R"(
+    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
+    func @f(%n: i32, %A: ptr<f16>, %ld: i64 multiple_of 8, %P: ptr<f16>[16,16]) {
+      %one = constant {value = 1} : i64
+      %zero = constant {value = 0} : i64
+      %z = constant {value = 0} : i32
+      %none = constant {number = 0.0} : f16
+      %sum = splat %none : f16[16,16]
+      %r = for_loop %n, %sum : f16[16,16] {
+        (%t: i32, %x: f16[16,16])
+        %t64 = cast %t : i64
+        %o = mul %t64, %ld : i64
+        %v = view %A, %o, %ld, %one : view<f16>[16,16]
+        %a = load %v : f16[16,16]
+        %s = shared_alloc : shared<f16>[1,16,16] #0
+        shared_store %a, %s, %z
+        %q = for_loop %n, %x : f16[16,16] {
+          (%u: i32, %y: f16[16,16])
+          %u64 = cast %u : i64
+          %ou = mul %u64, %ld : i64
+          %vu = view %A, %ou, %ld, %one : view<f16>[16,16]
+          %b = load %vu : f16[16,16]
+          %su = shared_alloc : shared<f16>[1,16,16] #0
+          shared_store %b, %su, %z
+          %fa = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+          %fb = shared_load %su, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+          %ab = mul %fa, %fb : f16[16,16]
+          %next = add %y, %ab : f16[16,16]
+          yield %next
+        }
+        yield %q
+      }
+      store %P, %r
+      return
+    })";
+  std::string result = after(pipeline_loops, nested, gpu_with(2), Schedule{});
+  CHECK(contains(result, "%s = shared_alloc : shared<f16>[2,16,16]"));
+  CHECK(contains(result, "%su = shared_alloc : shared<f16>[2,16,16]"));
+  CHECK(result.find("%s = shared_alloc") < result.find("for_loop"));
+  CHECK(result.find("%su = shared_alloc") > result.find("for_loop"));
+  CHECK(result.find("%su = shared_alloc") < result.rfind("for_loop"));
+  CHECK_FALSE(contains(result, "shared_store"));
+}
+
+TEST_CASE("pipeline_loops: does nothing to while loops") {
+  const std::string program = R"(
+    func @f(%A: ptr<f16>, %s: shared<f16>[1,16,16], %z: i32, %ld: i64, %c: i1) {
+      while_loop {
+        condition %c
+      } {
+        %v = view %A, %ld, %ld, %ld : view<f16>[16,16]
+        %a = load %v : f16[16,16]
+        shared_store %a, %s, %z
+        yield
+      }
+      return
+    })";
+  CHECK(after(pipeline_loops, program, gpu_with(2), Schedule{}) == text(program));
+}
+
+TEST_CASE("pipeline_loops: does nothing to a buffer outside of the loop") {
+  const std::string buffer = "%s = shared_alloc : shared<f16>[1,16,16] #0";
+  std::string outside = with(program({}), buffer, "");
+  outside = with(outside, "%r = for_loop", buffer + "\n %r = for_loop");
+  CHECK(after(pipeline_loops, outside, gpu_with(2), Schedule{}) == text(outside));
+  CHECK(contains(after(pipeline_loops, program({}), gpu_with(2), Schedule{}), "async_copy"));
+}

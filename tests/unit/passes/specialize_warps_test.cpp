@@ -1,0 +1,781 @@
+// Tests passes/specialize_warps.cpp.
+
+#include "matmul_kernel.h"
+#include "passes/lower_to_tma.h"
+#include "passes/make_persistent.h"
+#include "passes/remove_dead_code.h"
+#include "passes/select_mma.h"
+#include "passes/specialize_warps.h"
+#include "support/tile_ir.h"
+
+#include <algorithm>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// A schedule for which set_k_tile has run.
+const Schedule by_tma = {.kind = Schedule::Kind::warp_specialized, .k_tile = 32};
+
+// The pass, then the removal of dead code.
+void pass(ir::Function &fn, const Schedule &schedule) {
+  specialize_warps(fn, *find_gpu("90a"), schedule);
+  remove_dead_code(fn);
+}
+
+std::string prepared(const std::string &text, const Schedule &schedule = by_tma) {
+  ir::Function fn = parsed(text);
+  select_mma(fn, *find_gpu("90a"), schedule);
+  lower_to_tma(fn, schedule);
+  return printed(fn);
+}
+
+ir::Function specialized(const std::string &text, const Schedule &schedule = by_tma) {
+  ir::Function fn = parsed(prepared(text));
+  specialize_warps(fn, *find_gpu("90a"), schedule);
+  check_rules(fn);
+  return fn;
+}
+
+const ir::Op &first(ir::Function &fn, ir::Opcode code) {
+  ir::Op *found = nullptr;
+  ir::for_each_op(*fn.body, [&](ir::Op &op) {
+    if (!found && op.is(code))
+      found = &op;
+  });
+  REQUIRE(found);
+  return *found;
+}
+
+const std::string maps_loaded = R"(
+  func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
+    %zero = constant {value = 0} : i64
+    %one = constant {value = 1} : i64
+    %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 64} : map<f16>[64,32]
+    %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[32,64]
+    %x = program_id {axis = 0} : i32
+    %wide = constant {value = 64} : i32
+    %deep = constant {value = 32} : i32
+    %row = mul %x, %wide : i32
+    %nothing = constant {number = 0.0} : f32
+    %start = splat %nothing : f32[64,64]
+    %sum = for_loop %n, %start : f32[64,64] {
+      (%t: i32, %acc: f32[64,64])
+      %k = mul %t, %deep : i32
+      %a = tma_load %ma, %row, %k : f16[64,32]
+      %b = tma_load %mb, %k, %wide : f16[32,64]
+      %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,64]
+      yield %d
+    }
+    %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+    store %v, %sum
+    return
+  })";
+
+} // namespace
+
+TEST_CASE("specialize_warps: splits copies and matmul into warp roles") {
+  CHECK(after(pass, maps_loaded, by_tma) == text(R"(
+    layout #0 [64,32]
+      offset (0,1) (0,2) (0,4) (0,8) (0,16) (1,0) (2,8) (4,16) (8,0) (16,0) (32,0)
+    layout #1 [32,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0)
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 64} : map<f16>[64,32]
+      %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[32,64]
+      tma_prefetch %ma
+      tma_prefetch %mb
+      %ma.1 = shared_alloc : shared<f16>[8,64,32] #0
+      %mb.1 = shared_alloc : shared<f16>[8,32,64] #1
+      %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
+      %empty = mbarriers {arrivals = 4} : shared<i64>[8,1]
+      warp_specialize {
+        %0 = constant {value = 0} : i32
+        %1 = undef : f32[64,64]
+        %sum, %step = for_loop %n, %1, %0 : f32[64,64], i32 {
+          (%t: i32, %acc: f32[64,64], %step.1: i32)
+          %2 = stage_index %step.1 {offset = 0, stages = 8} : i32
+          %3 = stage_phase %step.1 {offset = 0, stages = 8} : i32
+          mbarrier_wait %full, %2, %3
+          %4 = constant {value = 0} : i32
+          %5 = cmp %t, %4 {pred = "gt"} : i1
+          %6 = wgmma_ss %ma.1, %2, %mb.1, %2, %acc, %5
+        {perms = [0,1,0,1], warpgroups = [1,1]} : f32[64,64]
+          %d = wgmma_wait %6 {pending = 1, warpgroups = [1,1]} : f32[64,64]
+          if_else %5 {
+            %7 = stage_index %step.1 {offset = -1, stages = 8} : i32
+            mbarrier_arrive %empty, %7
+            yield
+          } {
+            yield
+          }
+          %8 = constant {value = 1} : i32
+          %9 = add %step.1, %8 : i32
+          yield %d, %9
+        }
+        %sum.1 = wgmma_wait %sum {pending = 0, warpgroups = [1,1]} : f32[64,64]
+        %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+        store %v, %sum.1
+        yield
+      } {
+        %10 = constant {value = 0} : i32
+        %11 = for_loop %n, %10 : i32 {
+          (%t.1: i32, %step.2: i32)
+          %12 = stage_index %step.2 {offset = 0, stages = 8} : i32
+          %13 = stage_phase %step.2 {offset = 0, stages = 8} : i32
+          %14 = constant {value = 1} : i32
+          %15 = xor %13, %14 : i32
+          mbarrier_wait %empty, %12, %15
+          mbarrier_arrive %full, %12 {bytes = 8192}
+          %x = program_id {axis = 0} : i32
+          %wide = constant {value = 64} : i32
+          %row = mul %x, %wide : i32
+          %deep = constant {value = 32} : i32
+          %k = mul %t.1, %deep : i32
+          tma_load_async %ma, %ma.1, %12, %full, %12, %row, %k
+          tma_load_async %mb, %mb.1, %12, %full, %12, %k, %wide
+          %16 = constant {value = 1} : i32
+          %17 = add %step.2, %16 : i32
+          yield %17
+        }
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("specialize_warps: does nothing in the baseline schedule") {
+  CHECK(after(specialize_warps, maps_loaded, *find_gpu("90a"), Schedule{}) == text(maps_loaded));
+}
+
+TEST_CASE("specialize_warps: uses as many stages as fit, 2 to 8") {
+  struct {
+    int m, n, k;
+    int64_t stages;
+  } cases[] = {
+      {64, 64, 64, 8}, {64, 64, 32, 8}, {128, 128, 64, 6}, {128, 256, 64, 4}, {128, 256, 128, 2}};
+  for (const auto &[m, n, k, stages] : cases) {
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    ir::Function fn = specialized(matmul_kernel(m, n, k));
+    CHECK(first(fn, ir::Opcode::shared_alloc_).result()->type.shape == ir::Shape{stages, m, k});
+    CHECK(first(fn, ir::Opcode::mbarriers_).result()->type.shape == ir::Shape{stages, 1});
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::stage_index_) || op.is(ir::Opcode::stage_phase_))
+        CHECK(op.get(ir::attr::stages_) == stages);
+    });
+  }
+}
+
+TEST_CASE("fitting_stages: each consumer group needs a result buffer") {
+  auto stages = [](int consumer_groups) {
+    ir::Function fn = parsed(matmul_kernel(128, 128, 64));
+    return fitting_stages(fn, *find_matmul_loop(fn).found, *find_gpu("90a"),
+                          {.consumer_groups = consumer_groups});
+  };
+  CHECK(stages(1) == 6);
+  CHECK(stages(2) == 5);
+}
+
+TEST_CASE("specialize_warps: stages leave room for every result") {
+  auto stages = [](const std::string &text) {
+    ir::Function fn = specialized(text);
+    return first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+  };
+  const std::string store = "store %vc, %result";
+  std::string kernel = with(matmul_kernel(128, 256, 64), "%K: i32", "%K: i32, %D: ptr<f16>");
+  auto view = [](const std::string &strides) {
+    return "\n %vd = view %D, %at.c, " + strides + " : view<f16>[128,256]\n store %vd, %result";
+  };
+  CHECK(stages(kernel) == 4);
+  CHECK(stages(with(kernel, store, store + view("%ldc, %one"))) == 3);
+  CHECK(stages(with(kernel, store, store + view("%one, %ldc"))) == 3); // stored by threads
+  CHECK(stages(with(kernel, store, store + "\n" + store + "\n" + store)) == 2);
+  // A transposed result of 256 x 128 needs the same room.
+  std::string transposed = with(matmul_kernel(128, 256, 64), "%result = cast %sum : f16[128,256]",
+                                "%other = trans %sum {perm = [1,0]} : f32[256,128]\n"
+                                "%result = cast %other : f16[256,128]");
+  transposed = with(transposed, "%one : view<f16>[128,256]", "%one : view<f16>[256,128]");
+  CHECK(stages(transposed) == 4);
+  CHECK(stages(with(transposed, store, store + "\n" + store + "\n" + store)) == 2);
+}
+
+TEST_CASE("fitting_stages: returns the stage count, down to 0") {
+  struct {
+    int m, n, k, blocks_per_sm;
+    int64_t stages;
+  } cases[] = {{64, 64, 64, 1, 8},  {128, 256, 64, 1, 4}, {128, 256, 64, 2, 1},
+               {64, 64, 256, 1, 3}, {64, 64, 512, 1, 1},  {64, 64, 1024, 1, 0}};
+  for (const auto &[m, n, k, blocks_per_sm, stages] : cases) {
+    CAPTURE(m);
+    CAPTURE(k);
+    CAPTURE(blocks_per_sm);
+    ir::Function fn = parsed(matmul_kernel(m, n, k));
+    CHECK(fitting_stages(fn, *find_matmul_loop(fn).found, *find_gpu("90a"),
+                         {.blocks_per_sm = blocks_per_sm}) == stages);
+  }
+}
+
+TEST_CASE("specialize_warps: full counts bytes, empty counts warps") {
+  for (int m : {64, 128}) {
+    ir::Function fn = specialized(matmul_kernel(m, 64, 32));
+    CHECK(value_named(fn, "full")->op->get(ir::attr::arrivals_) == 1);
+    CHECK(value_named(fn, "empty")->op->get(ir::attr::arrivals_) == (m == 64 ? 4 : 8));
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::mbarrier_arrive_) && op.has(ir::attr::bytes_)) {
+        CHECK(op.operand(0)->name == "full");
+        CHECK(op.get(ir::attr::bytes_) == (m * 32 + 32 * 64) * 2);
+      }
+    });
+  }
+}
+
+TEST_CASE("specialize_warps: 8 consumer warps get more registers, 4 do not") {
+  ir::Function eight = specialized(matmul_kernel(128, 64, 64));
+  CHECK(first(eight, ir::Opcode::warp_specialize_).get(ir::attr::registers_) ==
+        std::vector<int64_t>{232, 40});
+  // Three warpgroups of 168 registers fill the register file.
+  CHECK(2 * 232 + 40 <= 3 * 168);
+  ir::Function four = specialized(matmul_kernel(64, 64, 64));
+  CHECK_FALSE(first(four, ir::Opcode::warp_specialize_).has(ir::attr::registers_));
+}
+
+TEST_CASE("specialize_warps: transposed operand sets perms of wgmma") {
+  std::string kernel = with(matmul_kernel(), "%at.a, %lda, %one", "%at.a, %one, %lda");
+  kernel = with(kernel, "%a = load %va : f16[64,64]",
+                "%stored = load %va : f16[64,64]\n %a = trans %stored {perm = [1,0]} : f16[64,64]");
+  ir::Function fn = specialized(kernel);
+  CHECK(first(fn, ir::Opcode::wgmma_ss_).get(ir::attr::perms_) == std::vector<int64_t>{1, 0, 0, 1});
+}
+
+TEST_CASE("specialize_warps: non-zero start accumulates from iteration 0") {
+  ir::Function zero = specialized(matmul_kernel());
+  CHECK(first(zero, ir::Opcode::wgmma_ss_).operands.size() == 6);
+  CHECK(value_named(zero, "sum")->op->is(ir::Opcode::wgmma_wait_));
+  ir::Function half = specialized(with(matmul_kernel(), "number = 0.0", "number = 0.5"));
+  CHECK(first(half, ir::Opcode::wgmma_ss_).operands.size() == 5);
+  CHECK_FALSE(contains(printed(half), "undefined"));
+}
+
+TEST_CASE("specialize_warps: loop that may be empty starts from zeros") {
+  ir::Function fn =
+      specialized(matmul_kernel(), {.kind = Schedule::Kind::warp_specialized, .k_tile = 0});
+  CHECK(first(fn, ir::Opcode::wgmma_ss_).operands.size() == 5);
+  CHECK_FALSE(contains(printed(fn), "undefined"));
+  const ir::Op &wait = *value_named(fn, "sum")->op; // of the loop
+  REQUIRE(wait.is(ir::Opcode::wgmma_wait_));
+  CHECK(ir::is_zero(wait.operand(0)->op->operand(1)));
+}
+
+TEST_CASE("specialize_warps: blocks on one SM share its memory") {
+  auto stages = [](int blocks_per_sm) {
+    ir::Function fn = parsed(prepared(matmul_kernel(64, 64, 128)));
+    specialize_warps(fn, *find_gpu("90a"),
+                     {.kind = Schedule::Kind::warp_specialized, .blocks_per_sm = blocks_per_sm});
+    return first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+  };
+  CHECK(stages(1) == 6);
+  CHECK(stages(2) == 2);
+}
+
+TEST_CASE("specialize_warps: stage counter continues across programs") {
+  ir::Function fn = parsed(prepared(matmul_kernel()));
+  make_persistent(fn, by_tma);
+  specialize_warps(fn, *find_gpu("90a"), by_tma);
+  check_rules(fn);
+  const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
+  for (const ir::Block *part : parts.blocks) {
+    const ir::Op *rounds = nullptr, *product = nullptr;
+    for (const ir::Op *op : part->ops)
+      rounds = op->is(ir::Opcode::for_loop_) ? op : rounds;
+    REQUIRE(rounds);
+    for (const ir::Op *op : rounds->blocks[0]->ops)
+      product = op->is(ir::Opcode::for_loop_) ? op : product;
+    REQUIRE(product);
+    CHECK(ir::constant_of(rounds->operands.back()) == 0);
+    CHECK(product->operands.back() == rounds->blocks[0]->arguments.back());
+    CHECK(rounds->blocks[0]->terminator()->operands.back() == product->results.back());
+  }
+}
+
+TEST_CASE("specialize_warps: ping-pong groups alternate by mbarriers") {
+  const Schedule in_turn = {
+      .kind = Schedule::Kind::warp_specialized, .consumer_groups = 2, .k_tile = 64};
+  ir::Function fn = parsed(prepared(matmul_kernel(128, 64, 64), in_turn));
+  make_persistent(fn, in_turn);
+  specialize_warps(fn, *find_gpu("90a"), in_turn);
+  check_rules(fn);
+  CHECK(value_named(fn, "empty")->op->get(ir::attr::arrivals_) == 4);
+  const ir::Op &turns = *value_named(fn, "turns")->op;
+  CHECK(turns.get(ir::attr::arrivals_) == 4);
+  CHECK(turns.result()->type.shape == ir::Shape{2, 1});
+  const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
+  CHECK(parts.get(ir::attr::registers_) == std::vector<int64_t>{232, 40});
+  std::string text = printed(fn);
+  size_t begin = text.find("specialize"), end = text.find("} {\n", text.find("store %"));
+  std::string workers = text.substr(begin, end - begin);
+  // All operations about the turns, from the persistent loop to the matmul loop and after it.
+  std::vector<std::string> expected = {
+      " = consumer_group_id : i32",
+      "stage_index %wave.1 {offset = 1, stages = 2}",
+      "stage_phase %wave.1 {offset = 1, stages = 2}",
+      "mbarrier_wait %turns",
+      " = mul %wave.1, %K",
+      "for_loop %K",
+      "mbarrier_wait %full",
+      "stage_index %wave.1 {offset = 0, stages = 2}",
+      "mbarrier_arrive %turns",
+      "wgmma_wait %sum {pending = 0",
+  };
+  size_t at = 0;
+  for (const std::string &next : expected) {
+    CAPTURE(next);
+    CAPTURE(workers);
+    size_t found = workers.find(next, at);
+    REQUIRE(found != std::string::npos);
+    at = found;
+  }
+  CHECK_FALSE(contains(text.substr(end), "turns"));
+  // One consumer group does not wait for turns.
+  ir::Function one = parsed(prepared(matmul_kernel()));
+  make_persistent(one, by_tma);
+  specialize_warps(one, *find_gpu("90a"), by_tma);
+  CHECK_FALSE(contains(printed(one), "turns"));
+  CHECK_FALSE(contains(printed(one), "consumer_group_id"));
+}
+
+TEST_CASE("specialize_warps: releases the last stage in a persistent loop") {
+  auto arrivals = [](bool in_rounds) {
+    ir::Function fn = parsed(prepared(matmul_kernel()));
+    if (in_rounds)
+      make_persistent(fn, by_tma);
+    specialize_warps(fn, *find_gpu("90a"), by_tma);
+    check_rules(fn);
+    int found = 0;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      found += op.is(ir::Opcode::mbarrier_arrive_) && op.operand(0)->name == "empty";
+    });
+    return found;
+  };
+  CHECK(arrivals(true) == 2);
+  CHECK(arrivals(false) == 1);
+}
+
+TEST_CASE("specialize_warps: host operations stay before warp_specialize") {
+  ir::Function fn = specialized(matmul_kernel());
+  std::vector<ir::Opcode> behind;
+  bool parted = false;
+  for (const ir::Op *op : fn.body->ops) {
+    parted |= op->is(ir::Opcode::warp_specialize_);
+    CHECK_FALSE((parted && op->is(ir::Opcode::tensor_map_)));
+  }
+  CHECK(parted);
+  CHECK(fn.body->ops.back()->is(ir::Opcode::return_));
+}
+
+namespace {
+
+// All operations with this opcode, in order.
+std::vector<const ir::Op *> all(ir::Function &fn, ir::Opcode code) {
+  std::vector<const ir::Op *> found;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+    if (op.is(code))
+      found.push_back(&op);
+  });
+  return found;
+}
+
+const std::string maps_loaded_along_m = R"(
+  func @f(%A: ptr<f32>, %B: ptr<f32>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
+    %zero = constant {value = 0} : i64
+    %one = constant {value = 1} : i64
+    %ma = tensor_map %A, %zero, %ld, %ld, %one, %ld {swizzle = 128} : map<f32>[32,16]
+    %mb = tensor_map %B, %zero, %ld, %ld, %one, %ld {swizzle = 64} : map<f32>[16,64]
+    %i = constant {value = 0} : i32
+    %nothing = constant {number = 0.0} : f32
+    %start = splat %nothing : f32[64,64]
+    %sum = for_loop %n, %start : f32[64,64] {
+      (%t: i32, %acc: f32[64,64])
+      %a = tma_load %ma, %i, %t : f32[64,16]
+      %b = tma_load %mb, %t, %i : f32[16,64]
+      %d = dot %a, %b, %acc {precision = "tf32", warpgroups = [1,1]} : f32[64,64]
+      yield %d
+    }
+    %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+    store %v, %sum
+    return
+  })";
+
+} // namespace
+
+TEST_CASE("specialize_warps: A contiguous along M goes through registers") {
+  CHECK(after(pass, maps_loaded_along_m, by_tma) == text(R"(
+    layout #0 [64,16] offset (1,0) (2,0) (4,0) (8,0) (16,0) (4,1) (8,2) (16,4) (0,8) (32,0)
+    layout #1 [16,64] offset (1,0) (2,0) (4,0) (8,0) (0,1) (4,2) (8,4) (0,8) (0,16) (0,32)
+    func @f(%A: ptr<f32>, %B: ptr<f32>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %ma = tensor_map %A, %zero, %ld, %ld, %one, %ld {swizzle = 128} : map<f32>[32,16]
+      %mb = tensor_map %B, %zero, %ld, %ld, %one, %ld {swizzle = 64} : map<f32>[16,64]
+      tma_prefetch %ma
+      tma_prefetch %mb
+      %ma.1 = shared_alloc : shared<f32>[8,64,16] #0
+      %mb.1 = shared_alloc : shared<f32>[8,16,64] #1
+      %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
+      %empty = mbarriers {arrivals = 4} : shared<i64>[8,1]
+      warp_specialize {
+        %0 = constant {value = 0} : i32
+        %1 = undef : f32[64,64]
+        %sum, %step = for_loop %n, %1, %0 : f32[64,64], i32 {
+          (%t: i32, %acc: f32[64,64], %step.1: i32)
+          %2 = stage_index %step.1 {offset = 0, stages = 8} : i32
+          %3 = stage_phase %step.1 {offset = 0, stages = 8} : i32
+          mbarrier_wait %full, %2, %3
+          %4 = constant {value = 0} : i32
+          %5 = cmp %t, %4 {pred = "gt"} : i1
+          %6 = shared_load %ma.1, %2 {origin = [0,0], perm = [0,1]} : f32[64,8]
+          %7 = wgmma_rs %6, %mb.1, %2, %acc, %5
+        {origin = [0,0], perm = [0,1], precision = "tf32", rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          %8 = wgmma_wait %7
+        {pending = 1, rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          %9 = shared_load %ma.1, %2 {origin = [0,8], perm = [0,1]} : f32[64,8]
+          %10 = wgmma_rs %9, %mb.1, %2, %8
+        {origin = [8,0], perm = [0,1], precision = "tf32", rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          %d = wgmma_wait %10
+        {pending = 1, rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          if_else %5 {
+            %11 = stage_index %step.1 {offset = -1, stages = 8} : i32
+            mbarrier_arrive %empty, %11 {per_warp = 1}
+            yield
+          } {
+            yield
+          }
+          %12 = constant {value = 1} : i32
+          %13 = add %step.1, %12 : i32
+          yield %d, %13
+        }
+        %sum.1 = wgmma_wait %sum
+        {pending = 0, rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+        %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+        store %v, %sum.1
+        yield
+      } {
+        %14 = constant {value = 0} : i32
+        %15 = for_loop %n, %14 : i32 {
+          (%t.1: i32, %step.2: i32)
+          %16 = stage_index %step.2 {offset = 0, stages = 8} : i32
+          %17 = stage_phase %step.2 {offset = 0, stages = 8} : i32
+          %18 = constant {value = 1} : i32
+          %19 = xor %17, %18 : i32
+          mbarrier_wait %empty, %16, %19
+          mbarrier_arrive %full, %16 {bytes = 8192}
+          %i = constant {value = 0} : i32
+          tma_load_async %ma, %ma.1, %16, %full, %16, %i, %t.1
+          tma_load_async %mb, %mb.1, %16, %full, %16, %t.1, %i
+          %20 = constant {value = 1} : i32
+          %21 = add %step.2, %20 : i32
+          yield %21
+        }
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("specialize_warps: nothing uses registers if wgmma_ss can read it") {
+  for (const std::string &kernel :
+       {matmul_kernel(), a_transposed(matmul_kernel()), b_transposed(matmul_kernel()),
+        b_transposed(matmul_kernel(64, 64, 32, "f32"))}) {
+    ir::Function fn = specialized(kernel);
+    CHECK(all(fn, ir::Opcode::wgmma_ss_).size() == 1);
+    CHECK(all(fn, ir::Opcode::wgmma_rs_).empty());
+    CHECK(all(fn, ir::Opcode::shared_load_).empty());
+    for (const ir::Op *arrive : all(fn, ir::Opcode::mbarrier_arrive_))
+      CHECK_FALSE(arrive->has(ir::attr::per_warp_));
+  }
+}
+
+TEST_CASE("specialize_warps: wgmma_rs slices, up to 4 in flight") {
+  struct {
+    int k, slices, pending;
+  } cases[] = {{8, 1, 0}, {16, 2, 1}, {32, 4, 3}, {64, 8, 3}};
+  for (const auto &[k, slices, pending] : cases) {
+    CAPTURE(k);
+    ir::Function fn = specialized(a_transposed(b_transposed(matmul_kernel(64, 64, k, "f32"))));
+    std::vector<const ir::Op *> fetched = all(fn, ir::Opcode::shared_load_);
+    std::vector<const ir::Op *> products = all(fn, ir::Opcode::wgmma_rs_);
+    std::vector<const ir::Op *> waits = all(fn, ir::Opcode::wgmma_wait_);
+    REQUIRE(fetched.size() == size_t(slices));
+    REQUIRE(products.size() == size_t(slices));
+    REQUIRE(waits.size() == size_t(slices) + 1); // one after the loop
+    for (int i = 0; i < slices; i++) {
+      CHECK(fetched[size_t(i)]->get(ir::attr::origin_) == std::vector<int64_t>{0, 8 * i});
+      CHECK(fetched[size_t(i)]->result()->type.shape == ir::Shape{64, 8});
+      CHECK(products[size_t(i)]->get(ir::attr::origin_) == std::vector<int64_t>{8 * i, 0});
+      CHECK(products[size_t(i)]->operands.size() == (i == 0 ? 5 : 4));
+      CHECK(waits[size_t(i)]->get(ir::attr::pending_) == pending);
+    }
+    CHECK(waits.back()->get(ir::attr::pending_) == 0);
+  }
+}
+
+TEST_CASE("specialize_warps: all wgmma_rs share one row order") {
+  ir::Function fn = specialized(a_transposed(b_transposed(matmul_kernel(128, 64, 32, "f32"))));
+  std::vector<int64_t> rows = first(fn, ir::Opcode::wgmma_rs_).get(ir::attr::rows_);
+  std::vector<int64_t> sorted = rows;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(sorted == std::vector<int64_t>{1, 2, 4, 8, 16, 32});
+  for (ir::Opcode code : {ir::Opcode::wgmma_rs_, ir::Opcode::wgmma_wait_})
+    for (const ir::Op *op : all(fn, code)) {
+      CHECK(op->get(ir::attr::rows_) == rows);
+      CHECK(op->get(ir::attr::warpgroups_) == std::vector<int64_t>{2, 1});
+    }
+}
+
+namespace {
+
+const Schedule by_threads = {
+    .kind = Schedule::Kind::warp_specialized, .producer_warps = 4, .k_tile = 64};
+
+ir::Function by_warps(const std::string &text, const Schedule &schedule = by_threads) {
+  ir::Function fn = parsed(text);
+  select_mma(fn, *find_gpu("90a"), schedule);
+  lower_to_tma(fn, schedule);
+  pass(fn, schedule);
+  check_rules(fn);
+  return fn;
+}
+
+// The operations of the producer warps in one K iteration.
+std::vector<const ir::Op *> copying_step(ir::Function &fn) {
+  const ir::Block *block = first(fn, ir::Opcode::warp_specialize_).blocks[1];
+  for (bool found = true; found;) {
+    found = false;
+    for (const ir::Op *op : block->ops)
+      if (op->is(ir::Opcode::for_loop_)) {
+        block = op->blocks[0];
+        found = true;
+        break;
+      }
+  }
+  return {block->ops.begin(), block->ops.end()};
+}
+
+} // namespace
+
+TEST_CASE("specialize_warps: producer warps overlap loads and stores") {
+  ir::Function fn = by_warps(matmul_kernel(128, 128, 64));
+  const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
+  CHECK(parts.has(ir::attr::all_producers_));
+  CHECK(value_named(fn, "full")->op->get(ir::attr::arrivals_) == 4);
+  CHECK(value_named(fn, "empty")->op->get(ir::attr::arrivals_) == 8);
+  for (const char *of_maps : {"tensor_map", "tma_prefetch"})
+    CHECK_FALSE(contains(printed(fn), of_maps));
+
+  std::string order;
+  std::vector<std::vector<int64_t>> origins;
+  for (const ir::Op *op : copying_step(fn)) {
+    order += op->is(ir::Opcode::load_)              ? "L"
+             : op->is(ir::Opcode::shared_store_)    ? "S"
+             : op->is(ir::Opcode::mbarrier_wait_)   ? "w"
+             : op->is(ir::Opcode::proxy_fence_)     ? "f"
+             : op->is(ir::Opcode::mbarrier_arrive_) ? "a"
+                                                    : "";
+    if (op->is(ir::Opcode::shared_store_)) {
+      // 32 elements for each of 128 threads.
+      CHECK(op->operand(0)->type.elements() == 32 * 128);
+      origins.push_back(op->get(ir::attr::origin_));
+    }
+    if (op->is(ir::Opcode::mbarrier_arrive_))
+      CHECK_FALSE(op->has(ir::attr::bytes_));
+  }
+  CHECK(order == "LLwSLSLSSfa");
+  CHECK(origins == std::vector<std::vector<int64_t>>{{0, 0}, {64, 0}, {0, 0}, {32, 0}});
+}
+
+TEST_CASE("specialize_warps: producer warps copy long rows in parts") {
+  ir::Function fn =
+      by_warps(matmul_kernel(64, 256, 64),
+               {.kind = Schedule::Kind::warp_specialized, .producer_warps = 4, .k_tile = 64});
+  std::set<ir::Shape> shapes;
+  for (const ir::Op *op : copying_step(fn))
+    if (op->is(ir::Opcode::shared_store_))
+      shapes.insert(op->operand(0)->type.shape);
+  CHECK(shapes == std::set<ir::Shape>{{64, 64}, {16, 256}});
+  // In the transposed memory order, rows run along the other axis.
+  std::string transposed =
+      with(matmul_kernel(64, 256, 64), "%at.b, %ldb, %one", "%at.b, %one, %ldb");
+  ir::Function other = by_warps(transposed);
+  shapes.clear();
+  for (const ir::Op *op : copying_step(other))
+    if (op->is(ir::Opcode::shared_store_))
+      shapes.insert(op->operand(0)->type.shape);
+  CHECK(shapes == std::set<ir::Shape>{{64, 64}});
+}
+
+TEST_CASE("specialize_warps: producer loads fill masked elements with 0") {
+  CHECK_FALSE(contains(printed(by_warps(matmul_kernel())), "inside"));
+  const std::string mask = R"(
+        %r = range {start = 0} : i32[64]
+        %r64 = cast %r : i64[64]
+        %left = sub %lda, %k : i64
+        %limit = splat %left : i64[64]
+        %below = cmp %r64, %limit {pred = "lt"} : i1[64]
+        %on.row = expand %below {axis = 0} : i1[1,64]
+        %on = broadcast %on.row : i1[64,64]
+        %nought = constant {number = 0.0} : f16
+        %zeros = splat %nought : f16[64,64]
+        %a = load %va, %on, %zeros)";
+  ir::Function fn = by_warps(with(matmul_kernel(), "%a = load %va", mask));
+  int masked = 0, loads = 0;
+  for (const ir::Op *op : copying_step(fn)) {
+    if (!op->is(ir::Opcode::load_))
+      continue;
+    loads++;
+    if (op->operands.size() == 1)
+      continue;
+    masked++;
+    CHECK(op->operand(1)->op->is(ir::Opcode::in_bounds_));
+    CHECK(ir::is_zero(op->operand(2)));
+  }
+  CHECK(loads == 2);
+  CHECK(masked == 1);
+}
+
+TEST_CASE("specialize_warps: registers depend on both warp counts") {
+  struct {
+    int m, copying;
+    std::vector<int64_t> registers;
+  } cases[] = {{128, 4, {176, 152}}, {128, 8, {104, 152}}, {64, 4, {}}, {64, 8, {}}};
+  for (const auto &[m, copying, registers] : cases) {
+    ir::Function fn = by_warps(
+        matmul_kernel(m, 64, 64),
+        {.kind = Schedule::Kind::warp_specialized, .producer_warps = copying, .k_tile = 64});
+    CHECK(first(fn, ir::Opcode::warp_specialize_).get(ir::attr::registers_) == registers);
+    CHECK(fn.producer_warps == copying);
+    if (registers.empty())
+      continue;
+    // The total register count stays the same.
+    int64_t share = 65536 / (32 * (fn.warps + copying)) / 8 * 8;
+    CHECK(fn.warps * registers[0] + copying * registers[1] == (fn.warps + copying) * share);
+  }
+}
+
+TEST_CASE("specialize_warps: thread-copy loop starts from zeros") {
+  ir::Function fn = by_warps(matmul_kernel());
+  CHECK(first(fn, ir::Opcode::wgmma_ss_).operands.size() == 5);
+  CHECK_FALSE(contains(printed(fn), "undefined"));
+}
+
+namespace {
+
+// The same loop for mma consumer warps and one producer warp.
+std::string maps_loaded_for_mma() {
+  std::string text = with(maps_loaded, "warps 4 producer_warps 4", "warps 4 producer_warps 1");
+  return with(text, "{warpgroups = [1,1]}",
+              "{interleaved = 1, instruction = \"m16n8k16\", warps = [2,2]}");
+}
+
+void pass_for_mma(ir::Function &fn, const Schedule &schedule) {
+  specialize_warps(fn, *find_gpu("90"), schedule);
+  remove_dead_code(fn);
+}
+
+} // namespace
+
+TEST_CASE("specialize_warps: mma warps load operands and release the stage") {
+  CHECK(after(pass_for_mma, maps_loaded_for_mma(), by_tma) == text(R"(
+    layout #0 [64,32]
+      offset (0,1) (0,2) (0,4) (0,8) (0,16) (1,0) (2,8) (4,16) (8,0) (16,0) (32,0)
+    layout #1 [32,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0)
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 64} : map<f16>[64,32]
+      %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[32,64]
+      tma_prefetch %ma
+      tma_prefetch %mb
+      %ma.1 = shared_alloc : shared<f16>[8,64,32] #0
+      %mb.1 = shared_alloc : shared<f16>[8,32,64] #1
+      %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
+      %empty = mbarriers {arrivals = 4} : shared<i64>[8,1]
+      warp_specialize {
+        %0 = constant {value = 0} : i32
+        %nothing = constant {number = 0.0} : f32
+        %start = splat %nothing : f32[64,64]
+        %sum, %step = for_loop %n, %start, %0 : f32[64,64], i32 {
+          (%t: i32, %acc: f32[64,64], %step.1: i32)
+          %1 = stage_index %step.1 {offset = 0, stages = 8} : i32
+          %2 = stage_phase %step.1 {offset = 0, stages = 8} : i32
+          mbarrier_wait %full, %1, %2
+          %3 = shared_load %ma.1, %1 {strided_access = 1, origin = [0,0], perm = [0,1]} : f16[64,32]
+          %4 = shared_load %mb.1, %1 {strided_access = 1, origin = [0,0], perm = [0,1]} : f16[32,64]
+          %5 = constant {value = 1} : i32
+          %6 = add %step.1, %5 : i32
+          %d = dot %3, %4, %acc {interleaved = 1, instruction = "m16n8k16", warps = [2,2]} : f32[64,64]
+          mbarrier_arrive %empty, %1 {per_warp = 1}
+          yield %d, %6
+        }
+        %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+        store %v, %sum
+        yield
+      } {
+        %7 = constant {value = 0} : i32
+        %8 = for_loop %n, %7 : i32 {
+          (%t.1: i32, %step.2: i32)
+          %9 = stage_index %step.2 {offset = 0, stages = 8} : i32
+          %10 = stage_phase %step.2 {offset = 0, stages = 8} : i32
+          %11 = constant {value = 1} : i32
+          %12 = xor %10, %11 : i32
+          mbarrier_wait %empty, %9, %12
+          mbarrier_arrive %full, %9 {bytes = 8192}
+          %x = program_id {axis = 0} : i32
+          %wide = constant {value = 64} : i32
+          %row = mul %x, %wide : i32
+          %deep = constant {value = 32} : i32
+          %k = mul %t.1, %deep : i32
+          tma_load_async %ma, %ma.1, %9, %full, %9, %row, %k
+          tma_load_async %mb, %mb.1, %9, %full, %9, %k, %wide
+          %13 = constant {value = 1} : i32
+          %14 = add %step.2, %13 : i32
+          yield %14
+        }
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("specialize_warps: stage index is no_hoist if not a power of two") {
+  auto pinned = [](const Schedule &schedule, const char *gpu) {
+    ir::Function fn = parsed(matmul_kernel(128, 256, 32));
+    select_mma(fn, *find_gpu(gpu), schedule);
+    lower_to_tma(fn, schedule);
+    specialize_warps(fn, *find_gpu(gpu), schedule);
+    check_rules(fn);
+    std::vector<const ir::Op *> loads = all(fn, ir::Opcode::shared_load_);
+    REQUIRE(loads.size() == 2);
+    for (const ir::Op *load : loads)
+      CHECK(load->operand(1)->op->is(ir::Opcode::no_hoist_) ==
+            loads[0]->operand(1)->op->is(ir::Opcode::no_hoist_));
+    int64_t stages = first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+    CHECK((stages == 3 || stages == 8));
+    return loads[0]->operand(1)->op->is(ir::Opcode::no_hoist_);
+  };
+  CHECK_FALSE(pinned(by_tma, "90"));
+  CHECK(pinned({.kind = Schedule::Kind::warp_specialized, .k_tile = 32, .epilogue_stages = 1},
+               "120"));
+}
+
+TEST_CASE("specialize_warps: mma warps keep the default registers") {
+  ir::Function fn = parsed(matmul_kernel(128, 256, 64));
+  select_mma(fn, *find_gpu("90"), by_tma);
+  lower_to_tma(fn, by_tma);
+  specialize_warps(fn, *find_gpu("90"), by_tma);
+  check_rules(fn);
+  CHECK(fn.warps == 8);
+  CHECK_FALSE(first(fn, ir::Opcode::warp_specialize_).has(ir::attr::registers_));
+}

@@ -1,0 +1,258 @@
+// Tests passes/store_split_k_partials.cpp and, with reduce_split_k_partials_test.cpp,
+// passes/split_k_workspace.cpp.
+
+#include "analysis/launch_config.h"
+#include "matmul_kernel.h"
+#include "passes/store_split_k_partials.h"
+#include "support/tile_ir.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// Blocks have 64 x 128 accumulators: two adjacent programs.
+Schedule in_parts(bool swapped = false) {
+  return {.kind = Schedule::Kind::warp_specialized,
+          .coarsening = {1, 2, 1},
+          .k_tile = 64,
+          .swap_operands = swapped,
+          .work = Schedule::Work::split_k_partials,
+          .partials = SplitKPartials{{1, 2, 1}, 64, 128, 0, 1}};
+}
+
+// A matmul as lower_to_tma leaves it. `last` reads axis 2 of the grid.
+std::string product(const std::string &last = "%matrix = block_id {axis = 2} : i32\n",
+                    const std::string &epilogue = "%r = neg %sum : f32[64,128]\n"
+                                                  "store %v, %r\n store %v, %sum\n") {
+  return R"(
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %two = constant {value = 2} : i32
+      %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
+      %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
+      %p0 = num_programs {axis = 0} : i32
+      %p1 = num_programs {axis = 1} : i32
+      %half = div %p1, %two : i32
+      %p2 = num_programs {axis = 2} : i32
+      %row = block_id {axis = 0} : i32
+      %column = block_id {axis = 1} : i32
+      )" +
+         last + R"(
+      launch_blocks %p0, %half, %p2
+      %wide = constant {value = 64} : i32
+      %nothing = constant {number = 0.0} : f32
+      %start = splat %nothing : f32[64,128]
+      %sum = for_loop %n, %start : f32[64,128] {
+        (%t: i32, %acc: f32[64,128])
+        %k = mul %t, %wide : i32
+        %a = tma_load %ma, %row, %k : f16[64,64]
+        %b = tma_load %mb, %k, %column : f16[64,128]
+        %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,128]
+        yield %d
+      }
+      %v = view %C, %zero, %ld, %one : view<f32>[64,128]
+      )" +
+         epilogue + R"(
+      return
+    })";
+}
+
+bool can_be_divided(const std::string &text) {
+  ir::Function fn = parsed(text);
+  std::string before = printed(fn);
+  bool can = can_split_k(fn);
+  CHECK(printed(fn) == before);
+  return can;
+}
+
+} // namespace
+
+TEST_CASE("store_split_k_partials: each block stores its partial") {
+  std::string divided = after(store_split_k_partials, product(), in_parts());
+  // The workspace has all output tiles of one partial, then all of the next.
+  CHECK(contains(divided, R"(
+  %row = block_id {axis = 0} : i32
+  %column = block_id {axis = 1} : i32
+  %matrix = block_id {axis = 2} : i32
+  %matrices = host_value %p2 : i32
+  %0 = udiv %matrix, %matrices : i32
+  %1 = urem %matrix, %matrices : i32
+)"));
+  CHECK(contains(divided, "%parts = host_value %30"));
+  CHECK(divided.substr(divided.find("  %40 = mul")) == R"(  %40 = mul %p2, %30 : i32
+  launch_blocks %p0, %half, %40
+  %41 = mul %0, %part : i32
+  %sum = for_loop %part, %start : f32[64,128] {
+    (%t: i32, %acc: f32[64,128])
+    %42 = add %t, %41 : i32
+    %k = mul %42, %wide : i32
+    %a = tma_load %ma, %row, %k : f16[64,64]
+    %b = tma_load %mb, %k, %column : f16[64,128]
+    %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,128]
+    yield %d
+  }
+  %43 = constant {value = 8192} : i64
+  %44 = cast %row : i64
+  %45 = mul %43, %44 : i64
+  %46 = cast %in_row : i64
+  %47 = mul %45, %46 : i64
+  %48 = constant {value = 128} : i64
+  %49 = cast %column : i64
+  %50 = mul %48, %49 : i64
+  %51 = add %47, %50 : i64
+  %52 = constant {value = 8192} : i64
+  %53 = cast %0 : i64
+  %54 = mul %52, %53 : i64
+  %55 = cast %pieces : i64
+  %56 = mul %54, %55 : i64
+  %57 = add %51, %56 : i64
+  %58 = constant {value = 8192} : i64
+  %59 = cast %1 : i64
+  %60 = mul %58, %59 : i64
+  %61 = cast %in_matrix : i64
+  %62 = mul %60, %61 : i64
+  %63 = add %57, %62 : i64
+  %64 = constant {value = 128} : i64
+  %65 = cast %in_row : i64
+  %66 = mul %64, %65 : i64
+  %67 = constant {value = 1} : i64
+  %68 = view %workspace, %63, %66, %67 : view<f32>[64,128]
+  store %68, %sum
+  return
+}
+)");
+}
+
+TEST_CASE("store_split_k_partials: adds block_id for grid axis 2") {
+  std::string divided =
+      after(store_split_k_partials, product("%k0 = block_id {axis = 2} : i32\n"), in_parts());
+  CHECK(count(divided, "block_id {axis = 2}") == 1);
+  divided = after(store_split_k_partials, product(""), in_parts());
+  CHECK(count(divided, "block_id {axis = 2}") == 1);
+}
+
+TEST_CASE("store_split_k_partials: axis 2 excludes the partial index") {
+  std::string uses = with(product(), "%v = view %C, %zero",
+                          "%far = cast %matrix : i64\n"
+                          "%v = view %C, %far");
+  uses = with(uses, "%k = mul %t, %wide", "%m = mul %matrix, %t : i32\n %k = mul %m, %wide");
+  CHECK(contains(after(store_split_k_partials, uses, in_parts()), "%m = mul %1, "));
+}
+
+TEST_CASE("store_split_k_partials: stores the transpose of swapped operands") {
+  std::string text = product("", "%r = trans %sum {perm = [1,0]} : RESULT\n store %v, %r\n");
+  text = with(with(text, "f32[64,128]", "f32[128,64]"), "RESULT", "f32[64,128]");
+  text = with(text, "tma_load %ma, %row, %k : f16[64,64]", "tma_load %ma, %row, %k : f16[128,64]");
+  text = with(text, "f16[64,128]", "f16[64,64]");
+  std::string divided = after(store_split_k_partials, text, in_parts(true));
+  CHECK(contains(divided, "= trans %sum {perm = [1,0]} : f32[64,128]"));
+  CHECK_FALSE(contains(after(store_split_k_partials, product(), in_parts()), "trans"));
+}
+
+namespace {
+
+// The host's values for a matmul with `steps` K iterations and `pieces` output tiles: number of
+// partials, K iterations per partial, and workspace bytes.
+struct Division {
+  int64_t parts, steps, bytes;
+  bool operator==(const Division &) const = default;
+};
+
+int64_t value(const Expr &expr, int64_t steps, int64_t pieces, int64_t num_sms) {
+  auto operand = [&](size_t i) { return value(expr.operands[i], steps, pieces, num_sms); };
+  switch (expr.kind) {
+  case Expr::Kind::constant:
+    return expr.value;
+  case Expr::Kind::parameter:
+    return steps; // %n, the only parameter in these expressions
+  case Expr::Kind::programs:
+    return expr.value == 0 ? pieces : expr.value == 1 ? 2 : 1;
+  case Expr::Kind::num_sms:
+    return num_sms;
+  case Expr::Kind::add:
+    return operand(0) + operand(1);
+  case Expr::Kind::mul:
+    return operand(0) * operand(1);
+  case Expr::Kind::div:
+    return operand(0) / operand(1);
+  case Expr::Kind::min:
+    return std::min(operand(0), operand(1));
+  case Expr::Kind::max:
+    return std::max(operand(0), operand(1));
+  default:
+    REQUIRE_MESSAGE(false, "an operation that this test does not know");
+    return 0;
+  }
+}
+
+Division division(int64_t steps, int64_t pieces, int64_t num_sms = 132) {
+  ir::Function fn = parsed(after(store_split_k_partials, product(), in_parts()));
+  auto number = [&](const char *name) {
+    const ir::Value *asked = value_named(fn, name)->op->operand(0);
+    return value(*host_expression(asked), steps, pieces, num_sms);
+  };
+  return {number("parts"), number("part"), number("workspace")};
+}
+
+} // namespace
+
+TEST_CASE("store_split_k_partials: partial count fills all SMs once") {
+  constexpr int64_t piece = 64 * 128 * 4;
+  CHECK(division(256, 32) == Division{4, 64, 4 * 32 * piece});
+  CHECK(division(256, 33) == Division{4, 64, 4 * 33 * piece});
+  CHECK(division(256, 34) == Division{3, 86, 3 * 34 * piece});
+  CHECK(division(257, 32) == Division{4, 65, 4 * 32 * piece});
+  CHECK(division(256, 32, 78) == Division{2, 128, 2 * 32 * piece});
+  // The last partial may be empty.
+  CHECK(division(40, 14) == Division{9, 5, 9 * 14 * piece});
+  // One partial if the SMs are already full, or if K is too short.
+  CHECK(division(256, 67) == Division{1, 256, 67 * piece});
+  CHECK(division(256, 1000) == Division{1, 256, 1000 * piece});
+  CHECK(division(7, 1) == Division{1, 7, piece});
+  // At least four K iterations per partial, and no empty partial.
+  CHECK(division(8, 1) == Division{2, 4, 2 * piece});
+  CHECK(division(9, 1) == Division{2, 5, 2 * piece});
+  CHECK(division(21, 1) == Division{5, 5, 5 * piece});
+}
+
+TEST_CASE("store_split_k_partials: does nothing in other schedules") {
+  for (auto share : {Schedule::Work::all, Schedule::Work::full_waves, Schedule::Work::tail,
+                     Schedule::Work::split_k_reduction}) {
+    Schedule schedule = in_parts();
+    schedule.work = share;
+    CHECK(after(store_split_k_partials, product(), schedule) == text(product()));
+  }
+}
+
+namespace {
+
+std::string with_more_before(const std::string &operations, const std::string &parameters = "") {
+  std::string text = with(matmul_kernel(), "%sum = for_loop", operations + "\n %sum = for_loop");
+  return with(text, "%C: ptr<f16>", "%C: ptr<f16>" + parameters);
+}
+
+} // namespace
+
+TEST_CASE("can_split_k: accepts effects only after the loop") {
+  CHECK(can_be_divided(matmul_kernel()));
+  CHECK(can_be_divided(matmul_kernel(64, 64, 64, "bf16")));
+  CHECK(can_be_divided(
+      with(matmul_kernel(), "store %vc, %result", "store %vc, %result\n store %vc, %result")));
+  CHECK(can_be_divided(with_more_before("%x = load %p : f32", ", %p: ptr<f32>")));
+  CHECK_FALSE(can_be_divided(with_more_before("store %p, %nothing", ", %p: ptr<f32>")));
+  CHECK_FALSE(can_be_divided(with_more_before("print %K {text = \"K = {}\"}")));
+  CHECK_FALSE(can_be_divided(with_more_before(
+      "%odd = cmp %K, %K {pred = \"lt\"} : i1\n if_else %odd {\n store %p, %nothing\n yield\n } {\n"
+      " yield\n }",
+      ", %p: ptr<f32>")));
+  // Effects in the loop, and accumulators with a non-zero start.
+  CHECK_FALSE(
+      can_be_divided(with(matmul_kernel(), "yield %d", "print %t {text = \"t = {}\"}\n yield %d")));
+  CHECK_FALSE(can_be_divided(with(matmul_kernel(), "number = 0.0", "number = 1.0")));
+  // An iteration count that the host cannot compute.
+  std::string loaded = with(matmul_kernel(), "for_loop %K", "for_loop %steps");
+  loaded = with(loaded, "%sum =", "%steps = load %p : i32\n %sum =");
+  CHECK_FALSE(can_be_divided(with(loaded, "%C: ptr<f16>", "%C: ptr<f16>, %p: ptr<i32>")));
+}

@@ -1,0 +1,133 @@
+// Tests passes/swizzle_programs.cpp.
+
+#include "passes/swizzle_programs.h"
+#include "support/tile_ir.h"
+#include "unit/passes/matmul_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+using Place = std::array<int64_t, 2>;
+
+// The kernel after the pass, in a grid. It computes the program that each block runs.
+struct Grouped {
+  ir::Function fn = parsed(after(swizzle_programs, matmul_kernel(), Schedule{}));
+  Place grid;
+
+  int64_t value(const ir::Value *v, const Place &block) const {
+    const ir::Op &op = *v->op;
+    auto operand = [&](size_t i) { return value(op.operand(i), block); };
+    switch (op.code) {
+    case ir::Opcode::constant_:
+      return op.get(ir::attr::value_);
+    case ir::Opcode::program_id_:
+      return block[size_t(op.get(ir::attr::axis_))];
+    case ir::Opcode::num_programs_:
+      return grid[size_t(op.get(ir::attr::axis_))];
+    case ir::Opcode::add_:
+      return operand(0) + operand(1);
+    case ir::Opcode::sub_:
+      return operand(0) - operand(1);
+    case ir::Opcode::mul_:
+      return operand(0) * operand(1);
+    case ir::Opcode::udiv_:
+      return operand(0) / operand(1);
+    case ir::Opcode::urem_:
+      return operand(0) % operand(1);
+    case ir::Opcode::min_:
+      return std::min(operand(0), operand(1));
+    default:
+      FAIL(ir::info(op.code).name);
+      return 0;
+    }
+  }
+
+  // The programs in the order in which the GPU starts the blocks.
+  std::vector<Place> programs() {
+    const ir::Value *row = value_named(fn, "pm.wide")->op->operand(0);
+    const ir::Value *column = value_named(fn, "pn.wide")->op->operand(0);
+    std::vector<Place> result;
+    for (int64_t y = 0; y < grid[1]; y++)
+      for (int64_t x = 0; x < grid[0]; x++)
+        result.push_back({value(row, {x, y}), value(column, {x, y})});
+    return result;
+  }
+};
+
+} // namespace
+
+TEST_CASE("swizzle_programs: every program runs once") {
+  for (Place grid : {Place{1, 1}, {16, 5}, {5, 16}, {17, 3}, {40, 7}, {64, 64}}) {
+    std::set<Place> seen;
+    for (const Place &program : Grouped{.grid = grid}.programs()) {
+      CHECK((program[0] >= 0 && program[0] < grid[0] && program[1] >= 0 && program[1] < grid[1]));
+      seen.insert(program);
+    }
+    CHECK(seen.size() == size_t(grid[0] * grid[1]));
+  }
+}
+
+TEST_CASE("swizzle_programs: concurrent blocks cover a square") {
+  std::vector<Place> programs = Grouped{.grid = {64, 64}}.programs();
+  std::set<int64_t> rows, columns;
+  for (size_t block = 0; block < 256; block++) {
+    rows.insert(programs[block][0]);
+    columns.insert(programs[block][1]);
+  }
+  CHECK(rows.size() == 16);
+  CHECK(columns.size() == 16);
+}
+
+TEST_CASE("swizzle_programs: grid of at most 16 rows keeps its order") {
+  std::vector<Place> programs = Grouped{.grid = {16, 3}}.programs();
+  for (size_t block = 0; block < programs.size(); block++)
+    CHECK(programs[block] == Place{int64_t(block % 16), int64_t(block / 16)});
+}
+
+TEST_CASE("swizzle_programs: groups coarsened programs") {
+  std::string coarsenings = with(
+      with(matmul_kernel(), "%pm = program_id {axis = 0} : i32",
+           "%blocks = num_programs {axis = 0} : i32\n launch_blocks %blocks, %blocks, %blocks\n"
+           "%pm = block_id {axis = 0} : i32"),
+      "%pn = program_id", "%pn = block_id");
+  std::string grouped = after(swizzle_programs, coarsenings, Schedule{.coarsening = {1, 2, 1}});
+  CAPTURE(grouped);
+  CHECK(count(grouped, "block_id") == 2);
+  CHECK(contains(grouped, "num_blocks {axis = 0}"));
+  CHECK(contains(grouped, "num_blocks {axis = 1}"));
+}
+
+TEST_CASE("swizzle_programs: does nothing in a persistent schedule") {
+  CHECK(after(swizzle_programs, matmul_kernel(),
+              Schedule{.kind = Schedule::Kind::warp_specialized}) == text(matmul_kernel()));
+}
+
+TEST_CASE("swizzle_programs: does nothing for multistage_wgmma") {
+  CHECK(after(swizzle_programs, matmul_kernel(),
+              Schedule{.kind = Schedule::Kind::multistage_wgmma}) == text(matmul_kernel()));
+}
+
+TEST_CASE("swizzle_programs: does nothing without a matmul or with one axis") {
+  std::string copies = R"(
+    func @f(%A: ptr<f32>) {
+      %x = program_id {axis = 0} : i32
+      %y = program_id {axis = 1} : i32
+      %n = add %x, %y : i32
+      %p = addptr %A, %n : ptr<f32>
+      %a = load %p : f32
+      store %p, %a
+      return
+    })";
+  CHECK(after(swizzle_programs, copies, Schedule{}) == text(copies));
+  std::string one_axis = with(matmul_kernel(), "%pn = program_id {axis = 1} : i32",
+                              "%pn = constant {value = 0} : i32");
+  CHECK(after(swizzle_programs, one_axis, Schedule{}) == text(one_axis));
+}

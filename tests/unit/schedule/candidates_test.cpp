@@ -1,0 +1,1024 @@
+// Tests schedule/: the candidate schedules of a kernel, and each reason to reject a schedule.
+
+#include "schedule/candidates.h"
+
+#include "schedule/missed_schedule.h"
+#include "support/tile_ir.h"
+#include "unit/passes/matmul_kernel.h"
+
+#include <algorithm>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// A candidate: a schedule and its cost.
+struct Found : Schedule {
+  std::optional<Expr> cost;
+  std::optional<ProgramWork> work_of_a_program;
+};
+
+std::vector<Found> schedules(const std::string &text, const char *gpu = "90a") {
+  ir::Function fn = parsed(text);
+  std::string before = printed(fn);
+  std::vector<Found> found;
+  for (Candidate &candidate : candidate_schedules(fn, *find_gpu(gpu)))
+    found.push_back(
+        {std::move(candidate.schedule), std::move(candidate.cost), std::move(candidate.work)});
+  CHECK(printed(fn) == before);
+  REQUIRE_FALSE(found.empty());
+  for (const Found &schedule : found) {
+    bool is_last = &schedule == &found.back();
+    bool is_uniform = schedule.kind == Schedule::Kind::multistage_wgmma ||
+                      schedule.kind == Schedule::Kind::multistage || is_last || // baseline
+                      schedule.kind == Schedule::Kind::split_k_reduction;
+    CHECK(schedule.is_warp_specialized() == (find_gpu(gpu)->has_tensor_maps && !is_uniform));
+    if (schedule.is_first())
+      CHECK((&schedule)[1].is_second());
+    else if (!is_last)
+      CHECK_FALSE((&schedule)[1].is_second());
+    CHECK(schedule.is_baseline() == is_last);
+  }
+  return found;
+}
+
+bool specializes(const std::string &text, const char *gpu = "90a") {
+  return schedules(text, gpu)[0].is_warp_specialized();
+}
+
+// The names of the warp-specialized schedules that do all of the work.
+std::vector<std::string> names(const std::string &text) {
+  std::vector<std::string> names;
+  for (const Found &schedule : schedules(text))
+    if (schedule.is_warp_specialized() && schedule.work == Schedule::Work::all)
+      names.push_back(text_of(schedule));
+  return names;
+}
+
+// has_maps: TMA can load the operands. has_threads: a schedule exists in which threads copy them.
+bool has_maps(const std::string &text) {
+  Found best = schedules(text)[0];
+  return best.is_warp_specialized() && !best.producer_warps;
+}
+bool has_threads(const std::string &text) {
+  for (const Found &schedule : schedules(text))
+    if (schedule.producer_warps)
+      return true;
+  return false;
+}
+
+// A kernel whose programs cannot be coarsened: they do not use program_id.
+std::string alone(std::string text) {
+  for (const char *axis : {"0", "1"})
+    text = with(text, std::string("program_id {axis = ") + axis + "} : i32",
+                std::string("constant {value = ") + axis + "} : i32");
+  return text;
+}
+
+// The operand A of the matmul is the transpose of the loaded tile.
+std::string transposed_a() {
+  std::string text = with(matmul_kernel(), "%at.a, %lda, %one", "%at.a, %one, %lda");
+  text = with(text, "%a = load %va : f16[64,64]",
+              "%stored = load %va : f16[64,64]\n %a = trans %stored {perm = [1,0]} : f16[64,64]");
+  return text;
+}
+
+// The load of A with more operands.
+std::string masked(const std::string &operations, const std::string &operands, int step) {
+  return with(matmul_kernel(128, 128, step), "%a = load %va",
+              with(operations, "STEP", std::to_string(step)) + "\n %a = load %va, " + operands);
+}
+
+} // namespace
+
+TEST_CASE("candidate_schedules: warp-specialized needs f16/bf16 and TMA") {
+  for (const char *elem : {"f16", "bf16"})
+    CHECK(specializes(matmul_kernel(64, 64, 64, elem)));
+  for (const char *gpu : {"75", "80", "89", "90", "100", "120"}) {
+    CAPTURE(gpu);
+    CHECK(specializes(matmul_kernel(), gpu) == find_gpu(gpu)->has_tensor_maps);
+  }
+  CHECK_FALSE(specializes(matmul_kernel(), "80"));
+}
+
+TEST_CASE("candidate_schedules: mma warp-specialized has one tile") {
+  struct {
+    const char *gpu, *name;
+    int64_t step, pieces;
+  } cases[] = {{"90", "128x256x64 warp-specialized", 64, 2},
+               {"100a", "128x256x64 warp-specialized", 64, 2},
+               {"120", "128x256x32 warp-specialized", 32, 1},
+               {"121f", "128x256x32 warp-specialized", 32, 1}};
+  for (const auto &[gpu, name, step, pieces] : cases)
+    for (int k : {16, 64}) { // the K tile can also be smaller than the source's
+      CAPTURE(gpu);
+      CAPTURE(k);
+      std::vector<Found> found = schedules(matmul_kernel(64, 64, k), gpu);
+      CHECK(text_of(found[0]) == name);
+      CHECK(found[0].k_tile == step);
+      CHECK(found[0].epilogue_stages == pieces);
+      CHECK(found[0].coarsening == std::vector<int64_t>{2, 4, 1});
+      CHECK_FALSE(found[0].producer_warps);
+      CHECK(found[0].split_k == 1);
+      // Another schedule follows for launches without a tensor map. The host compares their costs.
+      REQUIRE(found.size() >= 2);
+      for (const Found &schedule : found)
+        CHECK(schedule.cost);
+      CHECK_FALSE(found[1].is_warp_specialized());
+    }
+  // wgmma keeps two epilogue stages.
+  CHECK(schedules(matmul_kernel())[0].epilogue_stages == 2);
+}
+
+TEST_CASE("candidate_schedules: mma rejects operands it cannot load") {
+  auto is = [](const std::string &text) { return specializes(text, "90"); };
+  const std::string whole =
+      with(with(matmul_kernel(64, 64, 64, "i8"), "{number = 0.0} : f32", "{value = 0} : i32"),
+           ": f32", ": i32");
+  CHECK(is(b_transposed(whole)));
+  CHECK_FALSE(is(whole)); // contiguous along N
+  CHECK_FALSE(is(a_transposed(b_transposed(whole))));
+  CHECK_FALSE(is(matmul_kernel(64, 64, 32, "f32"))); // exact
+  CHECK_FALSE(is(matmul_kernel(64, 64, 32, "f64")));
+  CHECK_FALSE(is(matmul_kernel(256, 64, 32))); // no block tile is a multiple
+  CHECK_FALSE(is(alone(matmul_kernel())));
+  CHECK_FALSE(is(with(matmul_kernel(), "%at.a, %lda, %one", "%at.a, %lda, %lda")));
+  CHECK(is(a_transposed(matmul_kernel())));
+  CHECK(is(b_transposed(matmul_kernel())));
+}
+
+TEST_CASE("candidate_schedules: multistage has the longest K tile that fits") {
+  auto coarsened = [](const std::string &text, const char *gpu) {
+    for (const Found &schedule : schedules(text, gpu))
+      if (!schedule.is_warp_specialized())
+        return text_of(schedule);
+    return std::string();
+  };
+  for (const char *elem : {"f16", "bf16"})
+    for (const char *gpu : {"80", "90", "100"}) {
+      CHECK(coarsened(matmul_kernel(128, 128, 64, elem), gpu) == "128x256x64 multistage");
+      CHECK(coarsened(matmul_kernel(32, 64, 16, elem), gpu) == "128x256x64 multistage");
+    }
+  for (int step : {16, 32, 64})
+    CHECK(coarsened(matmul_kernel(64, 64, step), "89") == "128x256x32 multistage");
+  std::vector<Found> found = schedules(matmul_kernel(64, 128, 16), "80");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].coarsening == std::vector<int64_t>{2, 2, 1});
+  CHECK(found[0].k_tile == 64);
+  CHECK(found[0].cost);
+}
+
+TEST_CASE("candidate_schedules: multistage needs tensor cores and cp.async") {
+  auto is_plain = [](const std::string &text, const char *gpu) {
+    return schedules(text, gpu).size() == 1;
+  };
+  CHECK(is_plain(matmul_kernel(), "75"));            // no cp.async
+  CHECK(is_plain(matmul_kernel(64, 64, 128), "89")); // no room for three stages
+  std::string bytes = with(matmul_kernel(64, 64, 64, "i8"), "f32", "i32");
+  bytes = with(bytes, "number = 0.0", "value = 0");
+  CHECK(is_plain(bytes, "80")); // baseline is faster
+  CHECK(schedules(bytes, "80")[0].cost);
+  CHECK(is_plain(matmul_kernel(64, 64, 32, "f32"), "80")); // exact
+  CHECK(is_plain(matmul_kernel(128, 256, 64), "80"));      // already large enough
+  CHECK(is_plain(alone(matmul_kernel()), "80"));
+  CHECK(is_plain(with(matmul_kernel(), "%at.a, %lda, %one", "%at.a, %lda, %lda"), "80"));
+}
+
+TEST_CASE("candidate_schedules: fma K tile has at most 1000 instructions") {
+  auto step = [](const std::string &text, const char *gpu) {
+    return schedules(text, gpu).back().k_tile;
+  };
+  for (const char *gpu : {"80", "90", "90a", "120"}) {
+    CHECK(step(matmul_kernel(128, 128, 64, "f32"), gpu) == 8); // 128 accumulators per thread
+    CHECK(step(matmul_kernel(128, 64, 64, "f32"), gpu) == 16);
+  }
+  CHECK(step(matmul_kernel(128, 128, 8, "f32"), "80") == 0);
+  CHECK(step(matmul_kernel(64, 64, 32, "f32"), "80") == 0);
+  CHECK(step(matmul_kernel(128, 128, 64, "f32"), "75") == 0);
+  CHECK(step(matmul_kernel(128, 128, 64), "80") == 0);
+}
+
+TEST_CASE("candidate_schedules: mma K tile leaves room for two blocks") {
+  auto step = [](const std::string &text, const char *gpu) {
+    return schedules(text, gpu).back().k_tile;
+  };
+  CHECK(step(matmul_kernel(128, 128, 64), "89") == 32); // 64 KiB of 99
+  CHECK(step(matmul_kernel(128, 64, 64), "89") == 0);
+  CHECK(step(matmul_kernel(128, 128, 32), "89") == 0);
+  CHECK(step(matmul_kernel(128, 128, 64), "75") == 32); // 64 KiB of 64
+  CHECK(step(matmul_kernel(128, 128, 64), "80") == 0);
+  CHECK(step(matmul_kernel(256, 256, 64), "75") == 0); // no K tile leaves room for two
+}
+
+TEST_CASE("candidate_schedules: baseline has a cost with tensor cores") {
+  auto cost = [](int m, int n, const char *gpu, const char *elem) {
+    return schedules(matmul_kernel(m, n, 64, elem), gpu).back().cost;
+  };
+  for (const char *gpu : {"75", "80", "90"}) {
+    CHECK(cost(128, 128, gpu, "f16"));
+    CHECK_FALSE(cost(128, 128, gpu, "f32"));
+  }
+  CHECK(cost(64, 64, "80", "bf16"));
+}
+
+// Each program reduces a row of N elements, `width` at a time, and stores the result.
+std::string row_kernel(int width) {
+  const std::string n = std::to_string(width), f32 = ": f32[" + n + "]", i32 = ": i32[" + n + "]";
+  return "func @f(%x: ptr<f32>, %y: ptr<f32>, %N: i32) {\n"
+         " %row = program_id {axis = 0} : i32\n"
+         " %base = mul %row, %N : i32\n"
+         " %first = addptr %x, %base : ptr<f32>\n"
+         " %i = range {start = 0} " +
+         i32 +
+         "\n"
+         " %px = splat %first : ptr<f32>[" +
+         n +
+         "]\n"
+         " %p = addptr %px, %i : ptr<f32>[" +
+         n +
+         "]\n"
+         " %zero = constant {number = 0.0} : f32\n"
+         " %none = splat %zero " +
+         f32 +
+         "\n"
+         " %up = constant {value = " +
+         std::to_string(width - 1) +
+         "} : i32\n"
+         " %width = constant {value = " +
+         n +
+         "} : i32\n"
+         " %more = add %N, %up : i32\n"
+         " %iterations = div %more, %width : i32\n"
+         " %sum = for_loop %iterations, %none " +
+         f32 +
+         " {\n"
+         "  (%k: i32, %s" +
+         f32 +
+         ")\n"
+         "  %step = mul %k, %width : i32\n"
+         "  %steps = splat %step " +
+         i32 +
+         "\n"
+         "  %q = addptr %p, %steps : ptr<f32>[" +
+         n +
+         "]\n"
+         "  %left = sub %N, %step : i32\n"
+         "  %lefts = splat %left " +
+         i32 +
+         "\n"
+         "  %inside = cmp %i, %lefts {pred = \"lt\"} : i1[" +
+         n +
+         "]\n"
+         "  %v = load %q, %inside, %none " +
+         f32 +
+         "\n"
+         "  %e = exp %v " +
+         f32 +
+         "\n"
+         "  %t = add %s, %e " +
+         f32 +
+         "\n"
+         "  yield %t\n"
+         " }\n"
+         " %total = reduce %sum {axis = 0, op = \"add\"} : f32\n"
+         " %to = addptr %y, %row : ptr<f32>\n"
+         " store %to, %total\n"
+         " return\n"
+         "}";
+}
+
+int64_t value_of(const Expr &expr, int64_t programs, int64_t n) {
+  auto operand = [&](size_t i) { return value_of(expr.operands[i], programs, n); };
+  switch (expr.kind) {
+  case Expr::Kind::constant:
+    return expr.value;
+  case Expr::Kind::parameter:
+    return n;
+  case Expr::Kind::programs:
+    return expr.value == 0 ? programs : 1;
+  case Expr::Kind::num_sms:
+    return 132;
+  case Expr::Kind::add:
+    return operand(0) + operand(1);
+  case Expr::Kind::mul:
+    return operand(0) * operand(1);
+  case Expr::Kind::div:
+    return operand(0) / operand(1);
+  case Expr::Kind::ceil_div:
+    return (operand(0) + operand(1) - 1) / operand(1);
+  case Expr::Kind::max:
+    return std::max(operand(0), operand(1));
+  default:
+    FAIL("an expression that costs have no use for");
+    return 0;
+  }
+}
+
+TEST_CASE("elementwise cost: selects a width that suits the row length") {
+  auto best_width = [](int64_t rows, int64_t n) {
+    int64_t best = 0, least = INT64_MAX;
+    for (int width : {64, 128, 256, 512, 1024, 2048, 4096}) {
+      std::optional<Expr> cost = schedules(row_kernel(width)).back().cost;
+      REQUIRE(cost);
+      int64_t value = value_of(*cost, rows, n);
+      CHECK(value > 0);
+      if (value < least) {
+        least = value;
+        best = width;
+      }
+    }
+    return best;
+  };
+  CHECK(best_width(16, 64) == 64);
+  CHECK(best_width(16, 100) == 128);
+  CHECK(best_width(16, 1000) == 1024);
+  CHECK(best_width(16, 4096) >= 1024);
+  CHECK(best_width(16384, 64) == 64);
+  CHECK(best_width(16384, 8200) < 1024); // the last iteration of a wider program is almost empty
+}
+
+TEST_CASE("elementwise cost: higher occupancy needs fewer waves") {
+  std::vector<Found> found = schedules(row_kernel(1024));
+  REQUIRE(found.back().work_of_a_program);
+  const ProgramWork &work = *found.back().work_of_a_program;
+  CHECK(work.threads == 128);
+  CHECK(work.estimated_occupancy > 1);
+  auto cost = [&](int64_t resident, int64_t programs) {
+    return value_of(cost_of_elementwise(work, resident), programs, 4096);
+  };
+  CHECK(cost(4, 132 * 4) < cost(3, 132 * 4));
+  CHECK(cost(4, 132 * 4) < cost(4, 132 * 4 + 1));
+  CHECK(cost(4, 132 * 3) < cost(4, 132 * 3 + 1)); // a smaller wave takes less time
+  CHECK(cost(4, 132 * 3 + 1) == cost(4, 132 * 4));
+  CHECK(cost(8, 132 * 3) == cost(4, 132 * 3)); // one wave in both cases
+  // Before compilation, the cost uses the estimated occupancy.
+  CHECK(value_of(*found.back().cost, 1000, 4096) == cost(work.estimated_occupancy, 1000));
+  // A matmul has no such work: its blocks already have the maximum size.
+  for (const Found &schedule : schedules(matmul_kernel()))
+    CHECK_FALSE(schedule.work_of_a_program);
+}
+
+TEST_CASE("matmul cost: partial K tile costs as much as a full one") {
+  auto cost = [](const std::string &name, int64_t iterations) -> int64_t {
+    for (const Found &schedule : schedules(matmul_kernel()))
+      if (text_of(schedule) == name)
+        return value_of(*schedule.cost, 4, iterations);
+    FAIL("there is no " << name);
+    return 0;
+  };
+  for (std::string name : {"64x64x128 warp-specialized", "64x64x128 warp-specialized, split-K 4"}) {
+    CAPTURE(name);
+    CHECK(cost(name, 63) == cost(name, 64));
+    CHECK(cost(name, 64) < cost(name, 65));
+  }
+  CHECK(cost("64x128x64 warp-specialized", 63) < cost("64x128x64 warp-specialized", 64));
+}
+
+TEST_CASE("baseline cost: counts K iterations and waves") {
+  // The cost of the baseline with a K tile of `step`.
+  auto cost = [](int step, const char *gpu, int64_t programs, int64_t k) {
+    const Found plain = schedules(matmul_kernel(64, 64, step), gpu).back();
+    REQUIRE(plain.cost);
+    return value_of(*plain.cost, programs, k / step);
+  };
+  for (const char *gpu : {"80", "90", "90a"}) {
+    CAPTURE(gpu);
+    CHECK(cost(32, gpu, 100, 1024) > cost(64, gpu, 100, 1024));
+    CHECK(cost(32, gpu, 100, 64) > cost(64, gpu, 100, 64));
+    CHECK(cost(64, gpu, 10, 1024) == cost(64, gpu, 20, 1024));
+    // A wave costs time even if its programs multiply little.
+    CHECK(cost(64, gpu, 133, 64) > cost(64, gpu, 132, 64) + 200);
+  }
+}
+
+TEST_CASE("candidate_schedules: cost needs host-known iteration counts") {
+  std::string text = row_kernel(64);
+  CHECK(schedules(text).back().cost);
+  CHECK_FALSE(
+      schedules(with(text, "%iterations = div %more, %width", "%iterations = mul %row, %width"))
+          .back()
+          .cost);
+  // Scalar code has no cost.
+  CHECK_FALSE(schedules("func @f(%p: ptr<f32>) {\n %a = load %p : f32\n store %p, %a\n return\n}")
+                  .back()
+                  .cost);
+}
+
+TEST_CASE("candidate_schedules: nothing but a matmul is warp-specialized") {
+  CHECK_FALSE(specializes("func @f(%p: ptr<f32>[64]) {\n %a = load %p : f32[64]\n"
+                          " store %p, %a\n return\n}"));
+}
+
+TEST_CASE("candidate_schedules: wgmma tile limits") {
+  struct {
+    int m, n, k;
+    bool fits;
+  } cases[] = {
+      {64, 64, 64, true},    {64, 16, 16, true},   {64, 256, 64, true}, {128, 64, 64, true},
+      {128, 256, 64, true},  {256, 128, 64, true}, {64, 8, 64, false},  {64, 64, 8, true},
+      {64, 512, 16, false},  // an instruction has 256 columns
+      {32, 64, 64, false},   // an instruction has 64 rows
+      {256, 256, 64, false}, // 256 accumulators per thread
+      {512, 128, 64, false},
+  };
+  for (const auto &[m, n, k, fits] : cases) {
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CHECK(specializes(alone(matmul_kernel(m, n, k))) == fits);
+  }
+}
+
+TEST_CASE("candidate_schedules: multistage wgmma needs a small 16-bit tile") {
+  auto together = [](const std::string &text, const char *gpu = "90a") {
+    for (const Found &schedule : schedules(text, gpu))
+      if (schedule.kind == Schedule::Kind::multistage_wgmma)
+        return text_of(schedule);
+    return std::string();
+  };
+  for (const char *elem : {"f16", "bf16"}) {
+    CHECK(together(matmul_kernel(64, 32, 64, elem)) == "64x32x128 multistage wgmma");
+    CHECK(together(matmul_kernel(16, 16, 16, elem)) == "64x32x128 multistage wgmma");
+  }
+  CHECK(together(matmul_kernel(64, 64, 64)) == "");         // larger
+  CHECK(together(matmul_kernel(64, 32, 64, "e4m3")) == ""); // not measured
+  CHECK(together(with(matmul_kernel(64, 32, 64), "lda: i64 multiple_of 8",
+                      "lda: i64 multiple_of 2")) == "");  // 4 bytes at a time
+  CHECK(together(matmul_kernel(64, 32, 64), "80") == ""); // no wgmma
+  CHECK(together(with(matmul_kernel(64, 32, 64), "lda: i64 multiple_of 8", "lda: i64")) ==
+        ""); // no cp.async
+}
+
+TEST_CASE("candidate_schedules: programs with few rows get multistage") {
+  auto alone_name = [](const std::string &text, const char *gpu = "90a") {
+    for (const Found &schedule : schedules(text, gpu))
+      if (schedule.kind == Schedule::Kind::multistage)
+        return text_of(schedule);
+    return std::string();
+  };
+  CHECK(alone_name(matmul_kernel(16, 64, 64)) == "16x64x128 multistage");
+  CHECK(alone_name(matmul_kernel(32, 64, 16)) == "32x64x128 multistage");
+  CHECK(alone_name(with(matmul_kernel(16, 64, 64), "lda: i64 multiple_of 8",
+                        "lda: i64 multiple_of 2")) == ""); // 4 bytes at a time
+  CHECK(alone_name(matmul_kernel(64, 64, 64)) == "");      // enough rows for wgmma
+  CHECK(alone_name(matmul_kernel(16, 64, 64, "e4m3")) == "");
+  CHECK(alone_name(alone(matmul_kernel(16, 64, 64))) == ""); // no cost
+}
+
+TEST_CASE("candidate_schedules: coarsens to block tiles, largest first") {
+  using Names = std::vector<std::string>;
+  const Names all = {"128x256x64 warp-specialized",
+                     "128x128x64 warp-specialized, ping-pong",
+                     "64x256x64 warp-specialized",
+                     "64x128x64 warp-specialized",
+                     "64x64x128 warp-specialized",
+                     "128x128x64 warp-specialized, split-K 4",
+                     "64x128x64 warp-specialized, split-K 2",
+                     "64x64x128 warp-specialized, split-K 4"};
+  CHECK(names(matmul_kernel(64, 64, 64)) == all);
+  CHECK(names(matmul_kernel(32, 16, 64)) == all);
+  CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[5]});
+  CHECK(names(matmul_kernel(128, 64, 64)) == Names{all[0], all[1], all[5]});
+}
+
+TEST_CASE("candidate_schedules: one schedule without a cost") {
+  using Names = std::vector<std::string>;
+  CHECK(names(alone(matmul_kernel(64, 64, 64))) == Names{"64x64x128 warp-specialized"});
+  CHECK(names(alone(matmul_kernel(128, 64, 64))) == Names{"128x64x64 warp-specialized"});
+  CHECK(names(matmul_kernel(256, 64, 64)) == Names{"256x64x64 warp-specialized"});
+  // The host does not know the number of K iterations.
+  std::string unknown = with(matmul_kernel(), "for_loop %K", "for_loop %pk");
+  unknown = with(unknown, "%nothing =", "%pk = program_id {axis = 2} : i32\n %nothing =");
+  CHECK(names(unknown) == Names{"128x256x64 warp-specialized"});
+  CHECK_FALSE(schedules(unknown)[0].cost);
+  CHECK(schedules(unknown)[0].k_tile == 0);
+}
+
+TEST_CASE("candidate_schedules: rejects a loaded iteration count") {
+  std::string loaded = with(matmul_kernel(), "%K: i32", "%length: ptr<i32>");
+  CHECK_FALSE(specializes(with(loaded, "%nothing =", "%K = load %length : i32\n %nothing =")));
+}
+
+TEST_CASE("candidate_schedules: coarsening follows the grid axis of the tile") {
+  std::vector<Found> found = schedules(matmul_kernel(64, 64, 64));
+  CHECK(found[0].coarsening == std::vector<int64_t>{2, 4, 1});
+  CHECK(found[4].coarsening == std::vector<int64_t>{1, 1, 1});
+  std::string exchanged =
+      with(matmul_kernel(), "%pm = program_id {axis = 0}", "%pm = program_id {axis = 2}");
+  CHECK(schedules(exchanged)[0].coarsening == std::vector<int64_t>{1, 4, 2});
+}
+
+TEST_CASE("candidate_schedules: K tile has at least 128 bytes") {
+  CHECK(schedules(matmul_kernel(64, 64, 8))[0].k_tile == 64);
+  CHECK(schedules(matmul_kernel(64, 64, 16))[0].k_tile == 64);
+  CHECK(schedules(matmul_kernel(64, 64, 64))[0].k_tile == 64);
+  CHECK(schedules(matmul_kernel(64, 64, 128))[0].k_tile == 128);
+}
+
+TEST_CASE("candidate_schedules: keeps the source's K tile") {
+  using Names = std::vector<std::string>;
+  auto stays = [](const std::string &text, const Names &expected) {
+    CAPTURE(text);
+    CHECK(names(text) == expected);
+    CHECK(schedules(text)[0].k_tile == 0);
+  };
+  // The loop does other work in each K iteration.
+  std::string stores = with(matmul_kernel(128, 64, 16), "%K: i32", "%K: i32, %D: ptr<f16>");
+  stores = with(stores, "yield %d", "%z = constant {number = 0.0} : f16\n store %D, %z\n yield %d");
+  stays(stores, {"128x64x16 warp-specialized"});
+  // The loop carries another value.
+  std::string carries =
+      with(matmul_kernel(128, 64, 16),
+           "%sum = for_loop %K, %start : ", "%last, %sum = for_loop %K, %K, %start : i32, ");
+  carries = with(carries, "(%t: i32, ", "(%t: i32, %x: i32, ");
+  carries = with(carries, "yield %d", "%y = xor %x, %t : i32\n yield %y, %d");
+  carries = with(carries, "%first.c = mul %row, %ldc",
+                 "%last.wide = cast %last : i64\n"
+                 "%z = add %row, %last.wide : i64\n"
+                 "%first.c = mul %z, %ldc");
+  stays(alone(carries), {"128x64x16 warp-specialized"});
+  // An operand does not advance by its extent.
+  for (const char *move : {"%k2 = add %k, %k : i64", "%k2 = add %tk, %zero : i64"}) {
+    std::string moves =
+        with(matmul_kernel(), "%down = mul %k,", std::string(move) + "\n %down = mul %k2,");
+    moves = with(moves, "%one =", "%zero = constant {value = 0} : i64\n %one =");
+    stays(moves, {"128x256x64 warp-specialized", "128x128x64 warp-specialized, ping-pong",
+                  "64x256x64 warp-specialized", "64x128x64 warp-specialized"});
+  }
+}
+
+TEST_CASE("candidate_schedules: ping-pong needs equal iteration counts") {
+  auto has_consumer_groups = [](const std::string &text, const char *gpu = "90a") {
+    int found = 0;
+    for (const Found &schedule : schedules(text, gpu)) {
+      found += schedule.consumer_groups > 1;
+      CHECK((schedule.consumer_groups > 1) ==
+            (text_of(schedule).find(", ping-pong") != std::string::npos));
+      if (schedule.consumer_groups > 1) {
+        CHECK(schedule.consumer_groups == 2);
+        CHECK(schedule.cost);
+        CHECK(schedule.split_k == 1);
+        CHECK(schedule.work == Schedule::Work::all);
+      }
+    }
+    return found == 1;
+  };
+  CHECK(has_consumer_groups(matmul_kernel()));
+  CHECK(has_consumer_groups(matmul_kernel(128, 128, 16)));
+  CHECK_FALSE(has_consumer_groups(matmul_kernel(), "90"));
+  // If shared memory has no room for the results of two consumer groups, two warpgroups share one
+  // tile.
+  std::string stores = with(matmul_kernel(), "store %vc, %result",
+                            "store %vc, %result\n store %vc, %result\n store %vc, %result");
+  CHECK_FALSE(has_consumer_groups(stores));
+  std::vector<std::string> without = names(stores);
+  CHECK(std::count(without.begin(), without.end(), "128x128x64 warp-specialized") == 1);
+  without = names(matmul_kernel());
+  CHECK(std::count(without.begin(), without.end(), "128x128x64 warp-specialized") == 0);
+  // 128 x 128 accumulators fill the registers of one warpgroup.
+  CHECK_FALSE(has_consumer_groups(matmul_kernel(256, 64, 64)));
+  CHECK_FALSE(has_consumer_groups(alone(matmul_kernel())));
+  std::string unknown = with(matmul_kernel(), "for_loop %K", "for_loop %pk");
+  unknown = with(unknown, "%nothing =", "%pk = program_id {axis = 2} : i32\n %nothing =");
+  CHECK_FALSE(has_consumer_groups(unknown));
+}
+
+TEST_CASE("candidate_schedules: threads copy an operand read backward") {
+  std::string backwards =
+      with(matmul_kernel(), "%t.wide = cast %t", "%left = sub %K, %t : i32\n %t.wide = cast %left");
+  for (const std::string &text :
+       {backwards, with(matmul_kernel(), "add %down, %column", "sub %column, %down")}) {
+    CHECK_FALSE(has_maps(text));
+    CHECK(has_threads(text));
+  }
+}
+
+TEST_CASE("candidate_schedules: rejects a tile without room for two stages") {
+  CHECK(specializes(matmul_kernel(64, 64, 256)));
+  CHECK_FALSE(specializes(matmul_kernel(64, 64, 512)));
+  // Five results leave too little room beside the largest tile.
+  std::string stores;
+  for (int i = 0; i < 5; i++)
+    stores += "store %vc, %result\n";
+  CHECK(names(with(matmul_kernel(64, 64, 64), "store %vc, %result", stores)) ==
+        std::vector<std::string>{"128x128x64 warp-specialized", "64x256x64 warp-specialized",
+                                 "64x128x64 warp-specialized", "64x64x128 warp-specialized"});
+}
+
+TEST_CASE("candidate_schedules: threads copy boxes not 16-byte aligned") {
+  auto every = [](int columns) {
+    return with(matmul_kernel(), "%column = mul %pn.wide, %tn",
+                "%far = constant {value = " + std::to_string(columns) +
+                    "} : i64\n %column = mul %pn.wide, %far");
+  };
+  CHECK(has_maps(every(64)));
+  CHECK(has_maps(every(72)));
+  for (int columns : {68, 65}) {
+    CHECK_FALSE(has_maps(every(columns)));
+    CHECK(has_threads(every(columns)));
+  }
+}
+
+TEST_CASE("candidate_schedules: threads copy if a launch may lack TMA") {
+  using Names = std::vector<std::string>;
+  CHECK_FALSE(has_threads(matmul_kernel()));
+  auto undeclared = [](const std::string &what) {
+    return with(matmul_kernel(), what + " multiple_of 8", what);
+  };
+  auto names_of = [](const std::string &text, bool by_threads) {
+    Names found;
+    for (const Found &schedule : schedules(text))
+      if (schedule.is_warp_specialized() && (schedule.producer_warps > 0) == by_threads)
+        found.push_back(text_of(schedule));
+    return found;
+  };
+  std::string strange = undeclared("%lda: i64");
+  CHECK(names_of(strange, false) == names_of(matmul_kernel(), false));
+  CHECK(names_of(strange, true) == Names{"128x256x64 warp-specialized, without TMA",
+                                         "128x128x64 warp-specialized, without TMA",
+                                         "64x128x64 warp-specialized, without TMA",
+                                         "64x64x64 warp-specialized, without TMA"});
+  // These schedules come after the others and before the baseline. The cost of the baseline assumes
+  // aligned operands.
+  bool found = false;
+  for (const Found &schedule : schedules(strange)) {
+    found |= schedule.producer_warps > 0;
+    if (!schedule.partials)
+      CHECK(found == (schedule.producer_warps > 0 || !schedule.is_warp_specialized()));
+    if (!schedule.producer_warps)
+      continue;
+    CHECK(schedule.cost);
+    CHECK(schedule.split_k == 1);
+    CHECK(schedule.tail_split.empty());
+    CHECK((schedule.work == Schedule::Work::all));
+    CHECK_FALSE(schedule.swap_operands);
+  }
+  CHECK_FALSE(schedules(strange).back().cost);
+  CHECK(schedules(matmul_kernel()).back().cost);
+  CHECK(has_threads(undeclared("%ldb: i64")));
+  CHECK(has_threads(with(matmul_kernel(), "%B: ptr<f16>", "%B: ptr<f16> aligned 2")));
+  CHECK(has_threads(undeclared("%ldc: i64")));
+  // Threads copy only operands that they support too.
+  CHECK_FALSE(has_threads(matmul_kernel(64, 64, 64, "f32")));
+  std::string tf32 =
+      with(undeclared("%lda: i64"), "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
+  CHECK_FALSE(has_threads(with(tf32, "f16", "f32")));
+}
+
+TEST_CASE("candidate_schedules: thread-copy tile without a cost is omitted") {
+  // Two results leave no room for more than 64 rows, and no such tile is measured.
+  std::string text = with(matmul_kernel(64, 256, 128), "store %vc, %result",
+                          "store %vc, %result\n store %vc, %result");
+  text = with(text, "%lda: i64 multiple_of 8", "%lda: i64");
+  REQUIRE(schedules(text)[0].cost);
+  CHECK(names(text) == std::vector<std::string>{"64x256x128 warp-specialized"});
+  CHECK(has_threads(with(text, "store %vc, %result\n store %vc, %result", "store %vc, %result")));
+}
+
+TEST_CASE("candidate_schedules: rejects an operand that is stored to") {
+  auto stored = [](const std::string &pointer) {
+    std::string text = with(alone(matmul_kernel()), "%K: i32", "%K: i32, %D: ptr<f16>, %odd: i1");
+    text = with(text, "%one =", "%CD = select %odd, %C, %D : ptr<f16>\n %one =");
+    return with(text, "store %vc, %result",
+                "store %vc, %result\n %vd = view " + pointer +
+                    ", %column, %ldc, %one : view<f16>[64,64]\n store %vd, %result");
+  };
+  CHECK(specializes(stored("%C")));
+  CHECK(specializes(stored("%D")));
+  CHECK_FALSE(specializes(stored("%A")));
+  CHECK_FALSE(specializes(stored("%B")));
+  CHECK_FALSE(specializes(stored("%CD"))); // may be A or B
+  CHECK_FALSE(specializes(with(alone(matmul_kernel()), "%nothing =",
+                               "%z = constant {number = 0.0} : f16\n store %A, %z\n %nothing =")));
+}
+
+TEST_CASE("candidate_schedules: all but second launches have a cost") {
+  for (const Found &schedule : schedules(matmul_kernel()))
+    CHECK(schedule.cost.has_value() == !schedule.is_second());
+}
+
+namespace {
+
+// The two launches of a split-K schedule with partials, if any.
+std::optional<std::pair<Schedule, Schedule>> parts(const std::string &text) {
+  std::vector<Found> all = schedules(text);
+  for (size_t i = 0; i < all.size(); i++)
+    if (all[i].work == Schedule::Work::split_k_partials)
+      return std::pair(all[i], all[i + 1]);
+  return std::nullopt;
+}
+
+// The number of schedules with split-K in a cluster.
+int split_k(const std::string &text) {
+  int found = 0;
+  for (const Found &schedule : schedules(text)) {
+    CHECK((schedule.split_k > 1) ==
+          contains(text_of(schedule), "split-K " + std::to_string(schedule.split_k)));
+    found += schedule.split_k > 1;
+  }
+  return found;
+}
+
+std::string with_epilogue(const std::string &operations, const std::string &parameters = "") {
+  std::string text = with(matmul_kernel(), "%result = cast %sum : f16[64,64]",
+                          operations + "\n %result = cast %more : f16[64,64]");
+  return with(text, "%C: ptr<f16>", "%C: ptr<f16>" + parameters);
+}
+
+} // namespace
+
+TEST_CASE("candidate_schedules: split-K partials use the best tile") {
+  auto found = parts(matmul_kernel());
+  REQUIRE(found);
+  auto &[first, second] = *found;
+  CHECK(text_of(first) == "64x128x64 warp-specialized, split-K partials");
+  CHECK(first.is_warp_specialized());
+  CHECK(first.coarsening == std::vector<int64_t>{1, 2, 1});
+  CHECK(text_of(second) == "64x128x64 split-K reduction");
+  CHECK(second.coarsening.empty());
+  CHECK(second.k_tile == first.k_tile);
+  for (const Schedule &schedule : {first, second}) {
+    REQUIRE(schedule.partials);
+    CHECK(schedule.partials->coarsening == first.coarsening);
+    CHECK(schedule.partials->rows == 64);
+    CHECK(schedule.partials->columns == 128);
+    CHECK(schedule.partials->rows_axis == 0);
+    CHECK(schedule.partials->columns_axis == 1);
+    CHECK(schedule.partials->third_axis() == 2);
+  }
+  // A tile of 64 rows cannot hold programs of 128 rows.
+  found = parts(matmul_kernel(128, 64, 64));
+  REQUIRE(found);
+  CHECK(text_of(found->first) == "128x128x64 warp-specialized, split-K partials");
+  // Larger programs, and programs without known rows, have no tile.
+  CHECK_FALSE(parts(matmul_kernel(128, 256, 64)));
+  CHECK_FALSE(parts(alone(matmul_kernel(64, 128, 64))));
+  CHECK_FALSE(parts(matmul_kernel(64, 64, 64, "f32")));
+}
+
+TEST_CASE("candidate_schedules: cluster split-K needs a simple epilogue") {
+  CHECK(split_k(matmul_kernel()) == 3);
+  CHECK(split_k(matmul_kernel(64, 64, 16, "bf16")) == 3);
+  CHECK(split_k(with_epilogue(R"(
+      %vbias = view %bias, %column, %one : view<f32>[64]
+      %each = load %vbias : f32[64]
+      %row.of.each = expand %each {axis = 0} : f32[1,64]
+      %all = broadcast %row.of.each : f32[64,64]
+      %more = add %sum, %all : f32[64,64])",
+                              ", %bias: ptr<f32>")) == 3);
+  CHECK(split_k(with_epilogue("%more = neg %sum : f32[64,64]")) == 3);
+  CHECK(split_k(with_epilogue(R"(
+      %greatest = reduce %sum {axis = 1, op = "max"} : f32[64]
+      %column.of = expand %greatest {axis = 1} : f32[64,1]
+      %all = broadcast %column.of : f32[64,64]
+      %more = sub %sum, %all : f32[64,64])")) == 0);
+  CHECK(split_k(with_epilogue("%more = trans %sum {perm = [1,0]} : f32[64,64]")) == 0);
+  CHECK(split_k(with(matmul_kernel(), "store %vc, %result",
+                     "store %vc, %result\n store %vc, %result")) == 0);
+}
+
+TEST_CASE("candidate_schedules: split-K needs a zero start and no stores") {
+  CHECK(split_k(with(matmul_kernel(), "{number = 0.0}", "{number = 1.0}")) == 0);
+  std::string stores = with(matmul_kernel(), "%K: i32", "%K: i32, %D: ptr<f16>");
+  stores = with(stores, "yield %d", "%z = constant {number = 0.0} : f16\n store %D, %z\n yield %d");
+  CHECK(split_k(stores) == 0);
+  std::string before = with(matmul_kernel(), "%K: i32", "%K: i32, %D: ptr<f32>");
+  CHECK(split_k(with(before, "%sum = for_loop", "store %D, %nothing\n %sum = for_loop")) == 0);
+  CHECK(specializes(with(before, "%sum = for_loop", "store %D, %nothing\n %sum = for_loop")));
+}
+
+TEST_CASE("candidate_schedules: split-K needs a changeable K tile") {
+  CHECK(split_k(with(matmul_kernel(), "%down = mul %k,",
+                     "%k2 = add %k, %k : i64\n %down = mul %k2,")) == 0);
+}
+
+TEST_CASE("candidate_schedules: each program of a batch has its cluster") {
+  std::string batched = with(matmul_kernel(), "%pn = program_id {axis = 1} : i32",
+                             "%pn = program_id {axis = 1} : i32\n"
+                             "%pb = program_id {axis = 2} : i32\n"
+                             "%pb.wide = cast %pb : i64");
+  batched =
+      with(batched, "%first = mul %row, %lda : i64",
+           "%each = constant {value = 4096} : i64\n %rows.before = mul %pb.wide, %each : i64\n"
+           "%row.a = add %row, %rows.before : i64\n %first = mul %row.a, %lda : i64");
+  batched = with(batched, "%first.c = mul %row, %ldc : i64",
+                 "%row.c = add %row, %rows.before : i64\n %first.c = mul %row.c, %ldc : i64");
+  CHECK(split_k(batched) == 2); // 64 rows only: two programs have no common last row
+}
+
+TEST_CASE("candidate_schedules: split-K needs a cost") {
+  CHECK(split_k(alone(matmul_kernel())) == 0);
+  CHECK(specializes(alone(matmul_kernel())));
+}
+
+TEST_CASE("candidate_schedules: rejects exact f32 and f16 accumulators") {
+  CHECK_FALSE(specializes(matmul_kernel(64, 64, 64, "f32")));
+  std::string half = with(matmul_kernel(), ": f32[64,64]", ": f16[64,64]");
+  half = with(half, "number = 0.0} : f32", "number = 0.0} : f16");
+  half = with(half, "%result = cast %sum : f16[64,64]", "%result = neg %sum : f16[64,64]");
+  CHECK_FALSE(specializes(half));
+}
+
+namespace {
+
+std::string tf32(const std::string &text) {
+  return with(text, "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
+}
+
+// With accumulators and result in i32.
+std::string sums_in_i32(std::string text) {
+  text = with(text, "{number = 0.0} : f32", "{value = 0} : i32");
+  text = with(text, ": f32[", ": i32[");
+  return with(text, "multiple_of 8", "multiple_of 16");
+}
+
+} // namespace
+
+TEST_CASE("candidate_schedules: tf32 needs an operand contiguous along K") {
+  using Names = std::vector<std::string>;
+  std::string f32 = matmul_kernel(64, 64, 32, "f32");
+  CHECK_FALSE(specializes(b_transposed(f32)));
+  const Names high = {"128x256x32 warp-specialized",
+                      "128x128x32 warp-specialized, ping-pong",
+                      "64x256x32 warp-specialized",
+                      "64x128x32 warp-specialized",
+                      "64x64x64 warp-specialized",
+                      "128x128x32 warp-specialized, split-K 4",
+                      "64x128x32 warp-specialized, split-K 2",
+                      "64x64x64 warp-specialized, split-K 4"};
+  CHECK(names(tf32(b_transposed(f32))) == high);
+  CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
+  CHECK(names(tf32(f32)) == Names{"256x128x32 warp-specialized",
+                                  "128x128x32 warp-specialized, ping-pong",
+                                  "256x64x32 warp-specialized", "128x64x32 warp-specialized",
+                                  "64x64x64 warp-specialized"});
+  CHECK_FALSE(specializes(tf32(a_transposed(f32))));
+  CHECK(find_missed_schedule(parsed(tf32(a_transposed(f32))), *find_gpu("90a"))->kind ==
+        RejectReason::not_along_k);
+}
+
+TEST_CASE("candidate_schedules: swaps operands if only B needs registers") {
+  auto swapped = [](const std::string &text) {
+    std::vector<Found> found = schedules(text);
+    CHECK(found.size() > 1);
+    for (const Schedule &schedule : found)
+      CHECK(schedule.swap_operands == (found[0].swap_operands && schedule.is_warp_specialized()));
+    return found[0].swap_operands;
+  };
+  std::string f32 = matmul_kernel(64, 64, 32, "f32");
+  CHECK(swapped(tf32(f32)));
+  CHECK_FALSE(swapped(tf32(b_transposed(f32))));
+  CHECK_FALSE(swapped(tf32(a_transposed(b_transposed(f32)))));
+  // wgmma reads 16-bit operands from shared memory in either order.
+  CHECK_FALSE(swapped(matmul_kernel()));
+  CHECK_FALSE(swapped(a_transposed(matmul_kernel())));
+  CHECK_FALSE(swapped(b_transposed(matmul_kernel())));
+}
+
+TEST_CASE("candidate_schedules: swaps the source's own tile too") {
+  using Names = std::vector<std::string>;
+  CHECK(names(tf32(alone(matmul_kernel(128, 64, 32, "f32")))) ==
+        Names{"128x64x32 warp-specialized"});
+  CHECK(names(tf32(alone(matmul_kernel(32, 64, 32, "f32")))) == Names{"32x64x32 warp-specialized"});
+  CHECK(names(tf32(alone(matmul_kernel(64, 32, 32, "f32")))).empty()); // 32 rows
+}
+
+TEST_CASE("candidate_schedules: i8 needs K-contiguous operands and i32 sums") {
+  std::string i8 = b_transposed(matmul_kernel(64, 64, 64, "i8"));
+  CHECK(specializes(sums_in_i32(i8)));
+  CHECK(text_of(schedules(sums_in_i32(i8))[0]) == "128x256x128 warp-specialized");
+  CHECK(split_k(sums_in_i32(i8)) == 3);
+  CHECK(specializes(with(sums_in_i32(i8), "%b, %acc :", "%b, %acc {unsigned = 1} :")));
+  CHECK_FALSE(specializes(sums_in_i32(matmul_kernel(64, 64, 64, "i8"))));
+  CHECK_FALSE(specializes(with(i8, "multiple_of 8", "multiple_of 16"))); // f32 accumulators
+  CHECK_FALSE(specializes(sums_in_i32(b_transposed(matmul_kernel(64, 64, 64, "i16")))));
+}
+
+TEST_CASE("candidate_schedules: FP8 needs K-contiguous operands and f32 sums") {
+  for (const char *elem : {"e4m3", "e5m2"}) {
+    std::string text = with(matmul_kernel(64, 64, 64, elem), "multiple_of 8", "multiple_of 16");
+    CHECK(specializes(b_transposed(text)));
+    CHECK(text_of(schedules(b_transposed(text))[0]) == "128x256x128 warp-specialized");
+    CHECK_FALSE(specializes(text));
+    CHECK_FALSE(specializes(b_transposed(text), "89"));
+  }
+}
+
+TEST_CASE("candidates_for_code: kernel with print has only the baseline") {
+  ir::Function silent = parsed(matmul_kernel());
+  ir::Function speaking =
+      parsed(with(matmul_kernel(), "return", "print {text = \"done\"}\n return"));
+  for (const char *name : {"75", "80", "90", "90a"}) {
+    std::string gpu = name;
+    CAPTURE(gpu);
+    auto names = [&](auto schedules, const ir::Function &fn) {
+      std::string text;
+      for (const Candidate &candidate : schedules(fn, *find_gpu(gpu)))
+        text += "`" + text_of(candidate.schedule) + "` ";
+      return text;
+    };
+    CHECK(names(candidates_for_code, silent) == names(candidate_schedules, silent));
+    CHECK(names(candidates_for_code, speaking) == "`baseline` ");
+    CHECK((names(candidate_schedules, speaking) == "`baseline` ") == (gpu != "90a"));
+  }
+}
+
+TEST_CASE("candidate_schedules: looks through trans") { CHECK(specializes(transposed_a())); }
+
+TEST_CASE("candidate_schedules: rejects a computed or reused operand") {
+  CHECK_FALSE(specializes(
+      with(matmul_kernel(), "%d = dot %a,", "%e = neg %a : f16[64,64]\n %d = dot %e,")));
+  CHECK_FALSE(specializes(with(matmul_kernel(), "yield %d", "store %vb, %a\n yield %d")));
+}
+
+TEST_CASE("candidate_schedules: rejects an accumulator used in the loop") {
+  CHECK_FALSE(specializes(with(matmul_kernel(), "yield %d",
+                               "%half = cast %d : f16[64,64]\n store %vb, %half\n yield %d")));
+}
+
+TEST_CASE("candidate_schedules: rejects two matmuls") {
+  CHECK_FALSE(specializes(
+      with(matmul_kernel(), "yield %d", "%d2 = dot %a, %b, %d : f32[64,64]\n yield %d2")));
+}
+
+TEST_CASE("candidate_schedules: accepts only for loops around the matmul") {
+  const std::string loop = "%sum = for_loop %K, %start : f32[64,64] {";
+  std::string body = matmul_kernel();
+  body = body.substr(body.find(loop));
+  body = body.substr(0, body.find("%result"));
+  auto around = [&](const std::string &before, const std::string &behind) {
+    std::string text = with(matmul_kernel(), body, before + body + "store %vs, %sum\n" + behind);
+    text = with(text, "%C: ptr<f16>", "%C: ptr<f16>, %S: ptr<f32>, %odd: i1");
+    text = with(text, "%start = splat",
+                "%vs = view %S, %one, %ldc, %one : view<f32>[64,64]\n"
+                "%start = splat");
+    // The epilogue uses %start instead of the sum.
+    return with(text, "%result = cast %sum : f16[64,64]", "%result = cast %start : f16[64,64]");
+  };
+  CHECK(specializes(around("", "")));
+  CHECK(specializes(around("for_loop %K {\n (%wave: i32)\n", "yield\n }\n")));
+  CHECK_FALSE(specializes(around("if_else %odd {\n", "yield\n } {\n yield\n }\n")));
+  CHECK_FALSE(specializes(around("while_loop {\n condition %odd\n } {\n", "yield\n }\n")));
+
+  // The producer thread cannot know an address that the outer loop carries.
+  auto carried = [&](const std::string &next) {
+    std::string text = around("%last = for_loop %K, %one : i64 {\n (%wave: i32, %x: i64)\n",
+                              "%next = " + next + " : i64\n yield %next\n }\n");
+    return with(text, "%at.a = add %first, %k :",
+                "%down.x = mul %x, %lda : i64\n %first.x = add %first, %down.x : i64\n"
+                "%at.a = add %first.x, %k :");
+  };
+  CHECK_FALSE(specializes(carried("add %x, %x")));
+  CHECK(specializes(carried("add %x, %tk"))); // a formula of the counter
+}
+
+TEST_CASE("candidate_schedules: accepts bounds masks with zero fill") {
+  const std::string columns = R"(
+    %i = range {start = 0} : i32[STEP]
+    %row.of.i = expand %i {axis = 0} : i32[1,STEP]
+    %all.i = broadcast %row.of.i : i32[128,STEP]
+    %size = constant {value = STEP} : i32
+    %k32 = mul %t, %size : i32
+    %left = sub %K, %k32 : i32
+    %limit = splat %left : i32[128,STEP]
+    %mask = cmp %all.i, %limit {pred = "PRED"} : i1[128,STEP]
+    %number = constant {number = OTHER} : f16
+    %other = splat %number : f16[128,STEP])";
+  auto kernel = [&](const std::string &pred, const std::string &other, const std::string &operands,
+                    int step) {
+    return masked(with(with(columns, "PRED", pred), "OTHER", other), operands, step);
+  };
+  for (int step : {64, 16}) { // widened to a larger K tile
+    CAPTURE(step);
+    CHECK(specializes(kernel("lt", "0.0", "%mask, %other", step)));
+    CHECK(specializes(kernel("lt", "0.0", "%mask", step)));
+    CHECK_FALSE(specializes(kernel("lt", "1.0", "%mask, %other", step)));
+    CHECK_FALSE(specializes(kernel("ne", "0.0", "%mask, %other", step)));
+  }
+}
+
+TEST_CASE("candidate_schedules: rejects an operand with strided elements") {
+  CHECK_FALSE(specializes(with(matmul_kernel(), "%at.a, %lda, %one", "%at.a, %lda, %ldb")));
+}
+
+TEST_CASE("candidate_schedules: rejects a gathered operand") {
+  std::string text =
+      with(matmul_kernel(128, 128, 64), "%A: ptr<f16>", "%A: ptr<f16>, %P: ptr<f16>[128,64]");
+  CHECK_FALSE(specializes(with(text, "load %va", "load %P")));
+  // Row by row.
+  text = with(matmul_kernel(128, 128, 64), "%A: ptr<f16>", "%A: ptr<f16>, %rows: ptr<i64>[128]");
+  CHECK_FALSE(specializes(with(text, "%a = load %va", R"(
+      %row.a = load %rows : i64[128]
+      %each.row = expand %row.a {axis = 1} : i64[128,1]
+      %all.rows = broadcast %each.row : i64[128,64]
+      %all.ld = splat %lda : i64[128,64]
+      %down.a = mul %all.rows, %all.ld : i64[128,64]
+      %As = splat %A : ptr<f16>[128,64]
+      %there = addptr %As, %down.a : ptr<f16>[128,64]
+      %i = range {start = 0} : i32[64]
+      %each.i = expand %i {axis = 0} : i32[1,64]
+      %all.i = broadcast %each.i : i32[128,64]
+      %q = addptr %there, %all.i : ptr<f16>[128,64]
+      %a = load %q)")));
+}

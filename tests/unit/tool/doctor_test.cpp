@@ -1,0 +1,142 @@
+// Tests generator/tool/doctor_command.cpp: what `tritonc doctor` finds, and the fixes that it
+// suggests. Each test calls the tool in a changed environment.
+
+#include "support/child_process.h"
+#include "support/contains.h"
+#include "support/source_files.h"
+#include "support/tool_run.h"
+#include "unit/backend/fake_tool.h"
+
+#include <cstdlib>
+
+using namespace tritonc;
+
+namespace {
+
+// Runs in a shell, which sets the environment for `tritonc doctor`.
+ToolRun doctor(const std::string &environment, const std::string &options = "") {
+  std::string tool = TRITONC_TOOL;
+  return run_shell("exec env " + environment + " '" + tool + "' doctor " + options);
+}
+
+// The line that begins with `what`, and the next line.
+std::string about(const std::string &text, const std::string &what) {
+  size_t begin = ("\n" + text).find("\n" + what);
+  if (begin == std::string::npos)
+    return "";
+  size_t end = text.find('\n', begin);
+  return text.substr(begin, text.find('\n', end + 1) - begin);
+}
+
+const std::string no_cache = "TRITONC_CACHE_DIR=off";
+
+} // namespace
+
+TEST_CASE("tritonc doctor: code 0 on a complete machine") {
+  SourceFiles files;
+  ToolRun run = doctor("TRITONC_CACHE_DIR=" + files.path("cache"));
+  CAPTURE(run.output);
+  CHECK(run.code == 0);
+  for (const char *what : {"tool  ", "LLVM  ", "ptxas  ", "fatbinary  ", "temporary directories ",
+                           "architectures  ", "cache  ", "driver  "})
+    CHECK(about(run.output, what) != "");
+  CHECK(contains(about(run.output, "architectures"), "75 80 86"));
+  CHECK(contains(about(run.output, "cache"), files.path("cache")));
+  CHECK_FALSE(contains(run.output, "launcher"));
+  CHECK_FALSE(contains(about(run.output, "ptxas"), "fix:"));
+}
+
+TEST_CASE("tritonc doctor: missing or old ptxas, with the fix") {
+  ToolRun run = doctor(no_cache + " TRITONC_PTXAS=/nowhere/ptxas");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "ptxas, fatbinary"), "no such program"));
+  CHECK(contains(run.output, "fix: unset TRITONC_PTXAS\n"));
+  CHECK(contains(about(run.output, "architectures"), "75 80")); // also without ptxas
+
+  run = doctor(no_cache, "--ptxas /nowhere/ptxas");
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "fix: remove --ptxas"));
+
+  SourceFiles files;
+  std::string old =
+      files.add("ptxas", "#!/bin/sh\necho 'Cuda compilation tools, release 11.8, V11.8.89'\n");
+  std::filesystem::permissions(old, std::filesystem::perms::owner_all);
+  run = doctor(no_cache + " TRITONC_PTXAS=" + old);
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "version 11.8.89 is too old"));
+  CHECK(contains(run.output, "fix: unset TRITONC_PTXAS"));
+}
+
+TEST_CASE("tritonc doctor: ptxas fails or lacks the newest GPUs") {
+  SourceFiles files;
+  std::string real = about(doctor(no_cache).output, "ptxas");
+  real = real.substr(22, real.find(" (") - 22);
+  std::string fake =
+      files.add("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
+                             " --version;;\n*sm_1[0-9][0-9]*) echo \"ptxas fatal : Value "
+                             "'sm_100' is not defined\"; exit 1;;\nesac\nexec " +
+                             real + " \"$@\"\n");
+  std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
+  ToolRun run = doctor(no_cache + " TRITONC_PTXAS=" + fake);
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "architectures"), "75 80"));
+  CHECK_FALSE(contains(about(run.output, "architectures").substr(0, 60), "100"));
+  CHECK(contains(about(run.output, "not compiled for"), "is not defined"));
+  CHECK(contains(about(run.output, "not compiled for"), "fix: install a newer CUDA Toolkit"));
+
+  files.add("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
+                         " --version;;\nesac\necho broken; exit 1\n");
+  run = doctor(no_cache + " TRITONC_PTXAS=" + fake);
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "architectures"), "none"));
+  CHECK(contains(run.output, "fix: use ptxas and fatbinary of one CUDA Toolkit"));
+}
+
+TEST_CASE("tritonc doctor: code 0 with an unusable cache") {
+  ToolRun run = doctor("TRITONC_CACHE_DIR=/proc/none");
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "cache"), "cannot use the cache `/proc/none`"));
+  CHECK(contains(about(run.output, "cache"), "fix: export TRITONC_CACHE_DIR=off"));
+  CHECK(contains(about(doctor(no_cache).output, "cache"), "off"));
+  run = doctor(no_cache, "--cache-limit lots");
+  CHECK(contains(about(run.output, "cache"), "is not a size in bytes"));
+}
+
+TEST_CASE("tritonc doctor: --launcher must run tritonc") {
+  CHECK(contains(about(doctor(no_cache, "--launcher env").output, "launcher"), "/env"));
+  ToolRun run = doctor(no_cache, "--launcher 'env;A=1'");
+  CHECK(run.code == 0);
+  run = doctor(no_cache, "--launcher no_such_program");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "launcher"), "no program `no_such_program`"));
+  CHECK(contains(about(run.output, "launcher"), "fix: cmake -U TritonC_LAUNCHER"));
+  run = doctor(no_cache, "--launcher echo");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "launcher"), "does not run tritonc"));
+}
+
+TEST_CASE("tritonc doctor: missing, wrong or old driver is code 0") {
+  ToolRun run = doctor(no_cache + " TRITONC_DRIVER=/nowhere/libcuda.so");
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "driver"), "cannot open `/nowhere/libcuda.so`"));
+  CHECK(contains(about(run.output, "driver"), "fix: "));
+  run = doctor(no_cache + " TRITONC_DRIVER=libc.so.6");
+  CHECK(contains(about(run.output, "driver"), "libc.so.6 is not a CUDA driver"));
+  CHECK(contains(about(run.output, "driver"), "fix: unset TRITONC_DRIVER"));
+  const std::string emulator = "TRITONC_DRIVER=" TRITONC_EMULATOR_LIBRARY " TRITONC_EMULATOR=";
+  run = doctor(no_cache + " " + emulator + "gpu=90a/80");
+  CHECK(contains(about(run.output, "driver"), ", CUDA 12.4, devices: sm_90, sm_80"));
+  run = doctor(no_cache + " " + emulator + "version=11080");
+  CHECK(contains(about(run.output, "driver"), "CUDA 11.8, which is too old to run kernels"));
+}
+
+TEST_CASE("tritonc doctor: reports unknown TRITONC_ variables") {
+  ToolRun run = doctor(no_cache + " TRITONC_CACHEDIR=/tmp");
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "TRITONC_CACHEDIR"), "unknown variable"));
+  CHECK(contains(about(run.output, "TRITONC_CACHEDIR"),
+                 "fix: unset TRITONC_CACHEDIR; known variables: "));
+  CHECK(contains(about(run.output, "TRITONC_CACHE_DIR "), "off"));
+  run = doctor(no_cache + " TRITONC_BUNDLE_PATH=/bundles"); // for programs with kernels
+  CHECK(contains(about(run.output, "TRITONC_BUNDLE_PATH"), "/bundles"));
+}

@@ -1,0 +1,226 @@
+// Tests generator/diagnose/explain.cpp.
+
+#include "diagnose/explain.h"
+
+#include "support/contains.h"
+#include "support/kernel_file.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// The explanation for `gpu` of a matmul with these parameters and these loads of the operands.
+std::string explained(const std::string &gpu, const std::string &type,
+                      const std::string &parameters, const std::string &loads,
+                      const std::string &pragma = "") {
+  KernelFile kernel(pragma + "__global__ void f(" + type + " *A __readonly, " + type +
+                    " *B __readonly, float *C, " + parameters + R"() {
+  int rm[64] = get_program_id(0) * 64 + 0 ... 64;
+  int rn[64] = get_program_id(1) * 64 + 0 ... 64;
+  int rk[64] = 0 ... 64;
+  float sum[64, 64] = 0;
+  for (int k = 0; k < K; k += 64) {
+    )" + loads + R"(
+    sum += a @ b;
+  }
+  float *pc[64, 64] = C + rm[:, newaxis] * ldc + rn[newaxis, :];
+  *pc = sum;
+})");
+  FrontEndResult result = translate_source(kernel.input);
+  INFO(result.diagnostics_text);
+  REQUIRE(result.kernels.size() == 1);
+  return explain(result.kernels[0], *find_gpu(gpu), " for sm_" + gpu + ":");
+}
+
+// The pragma of the kernel rounds the operands of float matmuls to tf32.
+std::string explained_tf32(const std::string &a, const std::string &b) {
+  return explained("90a", "float",
+                   "int K, int lda __multipleof(8), int ldb __multipleof(8), "
+                   "int ldc __multipleof(8)",
+                   a + b, "#pragma tritonc precision(tf32)\n");
+}
+
+const std::string declared =
+    "int K, int lda __multipleof(8), int ldb __multipleof(8), int ldc __multipleof(8)";
+const std::string loads = R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+
+} // namespace
+
+TEST_CASE("explain: lists the schedules, best first") {
+  std::string text = explained("90a", "half", declared, loads);
+  CHECK(text.rfind("`f` for sm_90a:\n  note: 128x256x64 warp-specialized: ", 0) == 0);
+  CHECK(contains(text, "consumer warps multiply with wgmma; 2 x 4 x 1 programs per block\n"));
+  CHECK(contains(
+      text,
+      "  note: 128x128x64 warp-specialized, split-K 4: split-K over a cluster of 4 blocks that "
+      "computes 2 x 2 x 1 programs;"));
+  CHECK(contains(
+      text, "  note: 128x128x64 warp-specialized, ping-pong: ping-pong with two consumer groups of "
+            "2 x 2 x 1 programs each;"));
+  CHECK(contains(text, "  note: baseline: for small matmuls, and if a pointer or a row stride is"));
+  CHECK_FALSE(contains(text, "__multipleof"));
+}
+
+TEST_CASE("explain: atomics and barriers allow only the baseline") {
+  for (const char *own : {"atomic_add(C, 1.0f);", "__debug_barrier();"}) {
+    std::string text = explained("90a", "half", declared, loads + own);
+    CAPTURE(text);
+    CHECK(contains(text, "baseline: the kernel has atomics or barriers"));
+    CHECK_FALSE(contains(text, "specialized"));
+  }
+}
+
+TEST_CASE("explain: assert in GPU code allows only the baseline") {
+  FrontEndResult result = translate_source(KernelFile(R"(
+__global__ void f(half *A __readonly, half *B __readonly, float *C, int K, int lda __multipleof(8),
+                  int ldb __multipleof(8), int ldc __multipleof(8)) {
+  int r[64] = 0 ... 64;
+  float sum[64, 64] = 0;
+  assert(K > 0);
+  for (int k = 0; k < K; k += 64)
+    sum += *(A + r[:, newaxis] * lda + (k + r)[newaxis, :]) @
+           *(B + (k + r)[:, newaxis] * ldb + r[newaxis, :]);
+  *(C + r[:, newaxis] * ldc + r[newaxis, :]) = sum;
+})",
+                                                      {})
+                                               .input);
+  INFO(result.diagnostics_text);
+  REQUIRE(result.kernels.size() == 1);
+  std::string without = explain(result.kernels[0], *find_gpu("90a"), " for sm_90a:");
+  CHECK(contains(without, "specialized"));
+  CHECK_FALSE(contains(without, "assert"));
+  CHECK(explain(result.checked[0], *find_gpu("90a"), " for sm_90a:") ==
+        "`f` for sm_90a:\n  note: baseline: the code has `assert` or `print`, so a block does one "
+        "program, and all its warps do the same\n");
+}
+
+TEST_CASE("explain: sm_80 has multistage and the baseline") {
+  std::string text = explained("80", "half", declared, loads);
+  CHECK(text.rfind("`f` for sm_80:\n"
+                   "  note: 128x256x64 multistage: coarsened, 2 x 4 x 1 programs per block\n"
+                   "  note: baseline: sm_80 has no TMA",
+                   0) == 0);
+}
+
+TEST_CASE("explain: without wgmma, TMA with mma or else cp.async") {
+  for (const char *gpu : {"90", "100", "120a"}) {
+    std::string text = explained(
+        gpu, "half", "int K, int lda, int ldb __multipleof(8), int ldc __multipleof(8)", loads);
+    CAPTURE(text);
+    CHECK(contains(text, "specialized: a producer warp copies with TMA, consumer warps multiply "
+                         "with mma; 2 x 4 x 1 programs per block\n"));
+    CHECK(contains(text,
+                   "note: `lda` is not known to be a multiple of 8; if it is not, all warps copy "
+                   "with cp.async;"));
+    CHECK(contains(text, "note: all warps copy with cp.async: for small matmuls, and if a pointer "
+                         "or a row stride is"));
+    CHECK_FALSE(contains(text, "wgmma"));
+    CHECK_FALSE(contains(text, "baseline"));
+  }
+}
+
+TEST_CASE("explain: without wgmma, gives the reason against TMA") {
+  const std::string gathered =
+      R"(half a[64, 64] = *(A + (rm * rm)[:, newaxis] + (k + rk)[newaxis, :]);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  std::string text = explained("90", "half", declared, gathered);
+  CHECK(contains(text, "no TMA for `A`: its addresses are not affine in the indices"));
+  CHECK_FALSE(contains(text, "element by element"));
+  const std::string along_n =
+      R"(float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    float b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  text = explained("90", "float", declared, along_n, "#pragma tritonc precision(tf32)\n");
+  CHECK(contains(text, "no TMA for `B`: except for 16-bit types, mma with TMA needs operands that "
+                       "are contiguous along K"));
+}
+
+TEST_CASE("explain: names the multiple that a launch checks") {
+  std::string text = explained(
+      "90a", "half", "int K, int lda, int ldb __multipleof(8), int ldc __multipleof(8)", loads);
+  CHECK(contains(text,
+                 "note: `lda` is not known to be a multiple of 8; if it is not, producer warps "
+                 "copy element by element;"));
+  CHECK_FALSE(contains(text, "`ldb`"));
+  CHECK(contains(text, "  note: 128x256x64 warp-specialized, without TMA: producer warps copy"));
+  CHECK(contains(text, "  note: no TMA at launch if a pointer or a row stride is not a multiple"));
+  CHECK_FALSE(contains(text, "note: baseline"));
+  // float has no schedule without TMA.
+  std::string tf32 =
+      R"(float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    float b[64, 64] = *(B + (k + rk)[:, newaxis] + rn[newaxis, :] * ldb);)";
+  text = explained("90a", "float", "int K, int lda, int ldb __multipleof(8), int ldc", tf32,
+                   "#pragma tritonc precision(tf32)\n");
+  CHECK(contains(text, "note: `lda` is not known to be a multiple of 4; if it is not, the baseline "
+                       "runs;"));
+  CHECK_FALSE(contains(text, "element by element"));
+}
+
+TEST_CASE("explain: gives the reason if TMA is never possible") {
+  std::string text =
+      explained("90a", "half", declared,
+                R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :] +
+                      get_program_id(2) * 3);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)");
+  CHECK(text.rfind("`f` for sm_90a:\n  note: 128x256x64 warp-specialized, without TMA: ", 0) == 0);
+  CHECK(contains(text, "  note: no TMA for `A`: its tile offsets are not multiples of its"));
+  CHECK_FALSE(contains(text, "__multipleof"));
+}
+
+TEST_CASE("explain: gives the reject reason and nothing else") {
+  const std::string float_loads =
+      R"(float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    float b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  const std::string added =
+      R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]) + 1;
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  const std::string strided =
+      R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :] * 2);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  const std::string gathered =
+      R"(half a[64, 64] = *(A + (rm * rm)[:, newaxis] + (k + rk)[newaxis, :]);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  struct {
+    std::string gpu, type, loads, text;
+  } cases[] = {
+      {"75", "half", loads, "baseline: sm_75 has no TMA"},
+      {"90a", "float", float_loads,
+       "baseline: producer warps copy only half, bfloat16, 8-bit types"},
+      {"90a", "half", added, "baseline: an operand of the matmul is computed after its load"},
+      {"90a", "half", strided, "no TMA for `A`: adjacent elements of its tile are not"},
+      {"90a", "half", gathered, "no TMA for `A`: its addresses are not affine in the indices"},
+  };
+  for (const auto &[gpu, type, loads, expected] : cases) {
+    CAPTURE(loads);
+    std::string text = explained(gpu, type, declared, loads);
+    CAPTURE(text);
+    CHECK(contains(text, expected));
+    CHECK_FALSE(contains(text, "specialized"));
+    CHECK(std::count(text.begin(), text.end(), '\n') ==
+          (contains(text, "no TMA for") ? 3 : 2)); // and that no threads copy
+    CHECK(contains(text, "element by element either") == contains(text, "no TMA for"));
+  }
+}
+
+TEST_CASE("explain: one tf32 operand must be contiguous along K") {
+  const std::string a = "float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);\n",
+                    a_along_m =
+                        "float a[64, 64] = *(A + rm[:, newaxis] + (k + rk)[newaxis, :] * lda);\n",
+                    b = "float b[64, 64] = *(B + (k + rk)[:, newaxis] + rn[newaxis, :] * ldb);\n",
+                    b_along_n =
+                        "float b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);\n";
+  CHECK(contains(explained_tf32(a, b), "note: 128x256x64 warp-specialized"));
+  CHECK(contains(explained_tf32(a, b_along_n), "note: 256x128x64 warp-specialized"));
+  CHECK(contains(explained_tf32(a_along_m, b), "note: 128x256x64 warp-specialized"));
+  std::string neither = explained_tf32(a_along_m, b_along_n);
+  CAPTURE(neither);
+  CHECK(contains(neither, "baseline: except for 16-bit types, wgmma takes only one operand"));
+  CHECK(contains(neither, "`B`"));
+  CHECK_FALSE(contains(neither, "specialized"));
+}

@@ -1,0 +1,323 @@
+// Tests generator/tool/inspect_command.cpp with the outputs of the whole compiler.
+
+#include "tool/inspect_command.h"
+
+#include "compile.h"
+#include "emit/cpp/header.h"
+#include "emit/object/object.h"
+#include "emit/report/manifest.h"
+#include "support/child_process.h"
+#include "support/contains.h"
+#include "support/source_files.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+
+namespace {
+
+// A library that is compiled once. The tests change copies of it.
+const Library &library() {
+  static const Library made = [] {
+    SourceFiles files;
+    std::string path = files.add("scale.tc", scale_source);
+    CompileResult result =
+        compile({.sources = {path}, .gpus = {find_gpu("80"), find_gpu("90a")}, .name = "scale"});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+    return result.library;
+  }();
+  return made;
+}
+
+class Emitted {
+public:
+  explicit Emitted(const Library &library) {
+    Result<Interface> interface = make_interface(library);
+    REQUIRE(interface);
+    Result<Tables> tables = make_tables(*interface);
+    REQUIRE(tables);
+    Result<std::string> object = object_file(*tables, "");
+    REQUIRE(object);
+    files.add("scale.o", *object);
+    files.add("scale.hpp", self_contained_header(library, *interface, *tables));
+    files.add("scale.json", manifest(library));
+  }
+
+  /// The problems that verify finds in the object. The header must have the same problems.
+  std::string problems(bool with_manifest = false) const {
+    std::string said = problems_of("scale.o", with_manifest);
+    CHECK(problems_of("scale.hpp", with_manifest) == said);
+    return said;
+  }
+
+  SourceFiles files;
+
+private:
+  std::string problems_of(const std::string &name, bool with_manifest) const {
+    std::string said;
+    Verification verification =
+        verify({files.path(name)}, with_manifest ? files.path("scale.json") : "");
+    for (const Error &problem : verification.problems)
+      said += text(problem) + "\n";
+    return said;
+  }
+};
+
+Variant &first_variant(Library &library) { return library.kernels[0].variants[0]; }
+
+} // namespace
+
+TEST_CASE("verify: accepts compiled code for every GPU") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  std::vector<const Gpu *> gpus;
+  for (const Gpu &gpu : all_gpus())
+    gpus.push_back(&gpu);
+  gpus.push_back(find_ptx("75"));
+  gpus.push_back(find_ptx("90"));
+  CompileResult result = compile({.sources = {path}, .gpus = gpus, .name = "scale", .jobs = 2});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+  Emitted emitted(result.library);
+  CHECK(emitted.problems(true) == "");
+  CHECK(verify({emitted.files.path("scale.o")}, "").images == 4 * gpus.size());
+}
+
+TEST_CASE("verify: finds launch arguments that the code does not take") {
+  Library changed = library();
+  std::string kernel = "error: `scale::scale<half> 256` for sm_80: ";
+  Variant &variant = changed.kernels[0].variants[1]; // 256, the preferred variant
+  REQUIRE(variant.parameters[2].name == "n");
+  SUBCASE("parameter n has another type") {
+    variant.parameters[2].element = "i64";
+    changed.kernels[0].variants[0].parameters[2].element = "i64";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + "parameter `n` is 8 bytes in a launch, but 4 bytes in the code\n"));
+  }
+  SUBCASE("one more parameter") {
+    for (int i : {0, 1})
+      changed.kernels[0].variants[size_t(i)].parameters.push_back(
+          {.name = "more", .element = "i32"});
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + "a launch passes 5 parameters, but the code takes 4\n"));
+  }
+  SUBCASE("one more hidden parameter") {
+    variant.images[0].launch.schedule = {.kind = Schedule::Kind::multistage, .tile = {1, 2, 3}};
+    variant.images[0].launch.hidden = {{.elem = ir::Elem::i32, .value = Expr::constant(1)}};
+    CHECK(Emitted(changed).problems() == "error: `scale::scale<half> 256` for sm_80, 1x2x3 "
+                                         "multistage: a launch passes 5 parameters, "
+                                         "but the code takes 4\n");
+  }
+}
+
+TEST_CASE("verify: finds PTX that differs from its descriptor") {
+  static const Library made = [] {
+    SourceFiles files;
+    CompileResult result = compile({.sources = {files.add("scale.tc", scale_source)},
+                                    .gpus = {find_ptx("80"), find_ptx("90")},
+                                    .name = "scale"});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+    return result.library;
+  }();
+  Library changed = made;
+  Variant &variant = first_variant(changed);
+  Image &image = variant.images[0];
+  std::string kernel = "error: `scale::scale<half> 128` for compute_80";
+  CHECK(Emitted(changed).problems(true) == "");
+  SUBCASE("PTX of another kernel") {
+    variant.entry = "scala";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + ": the code has no kernel of this name; it has scale\n"));
+  }
+  SUBCASE("PTX for another GPU") {
+    image.bytes = variant.images[1].bytes;
+    image.cubin_bytes = variant.images[1].cubin_bytes;
+    CHECK(Emitted(changed).problems() == kernel + ": the code is for compute_90\n");
+  }
+  SUBCASE("PTX of another size") {
+    image.cubin_bytes += 8;
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: its code has "));
+  }
+  SUBCASE("parameter has another type") {
+    for (Variant &each : changed.kernels[0].variants)
+      each.parameters[2].element = "i64";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + ": parameter `n` is 8 bytes in a launch, but 4 bytes in the code\n"));
+  }
+  SUBCASE("inspect shows the PTX") {
+    Emitted emitted(changed);
+    Result<std::string> table = inspect({emitted.files.path("scale.o")}, false);
+    REQUIRE(table);
+    CHECK(contains(*table, "compute_80"));
+    Result<std::string> json = inspect({emitted.files.path("scale.o")}, true);
+    REQUIRE(json);
+    CHECK(contains(*json, "\"ptx_gpu\": \"compute_80\""));
+    CHECK_FALSE(contains(*json, "cubin_gpu"));
+  }
+}
+
+TEST_CASE("verify: finds code that differs from its descriptor") {
+  Library changed = library();
+  Variant &variant = first_variant(changed);
+  Image &image = variant.images[0];
+  std::string kernel = "error: `scale::scale<half> 128` for sm_80";
+  SUBCASE("code of another kernel") {
+    variant.entry = "scala";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + ": the code has no kernel of this name; it has scale\n"));
+  }
+  SUBCASE("code for another GPU") {
+    image.bytes = variant.images[1].bytes;
+    image.cubin_bytes = variant.images[1].cubin_bytes;
+    image.registers = variant.images[1].registers;
+    CHECK(Emitted(changed).problems() == kernel + ": the code is for sm_90a\n");
+  }
+  SUBCASE("code of another size") {
+    image.cubin_bytes += 8;
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: its code has "));
+  }
+  SUBCASE("code with another register count") {
+    image.registers++;
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: its code takes "));
+  }
+  SUBCASE("code damaged before its checksum") {
+    image.bytes[80] ^= 1; // the first byte of the zstd data
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: it cannot be unpacked"));
+  }
+  SUBCASE("no image") {
+    image.bytes = "nothing";
+    CHECK(Emitted(changed).problems() == kernel + " is damaged: it is only 7 bytes long\n");
+  }
+}
+
+TEST_CASE("verify: finds a wrong checksum of every image") {
+  Emitted emitted(library());
+  std::string whole = emitted.files.read("scale.o");
+  int found = 0;
+  for (size_t at = 0; (at = whole.find("TritonC\n", at)) != whole.npos; at++, found++) {
+    std::string damaged = whole;
+    damaged[at + 100] ^= 4;
+    emitted.files.add("scale.o", damaged);
+    Verification verification = verify({emitted.files.path("scale.o")}, "");
+    REQUIRE(verification.problems.size() == 1);
+    CHECK(contains(text(verification.problems[0]), " is damaged: its checksum is wrong"));
+  }
+  CHECK(found == 8);
+}
+
+TEST_CASE("verify: compares the images with the manifest") {
+  Emitted emitted(library());
+  CHECK(emitted.problems(true) == "");
+  Library less = library();
+  less.kernels[0].variants.pop_back();
+  Emitted other(less);
+  CHECK(other.problems(true) == "");
+  emitted.files.add("scale.json", other.files.read("scale.json"));
+  CHECK(contains(emitted.problems(true), "for sm_80 does not match the manifest: the manifest "
+                                         "has no image with digest "));
+  other.files.add("scale.json", manifest(library()));
+  CHECK(
+      contains(other.problems(true), "for sm_80 does not match the manifest: no file contains it"));
+  other.files.add("scale.json", "{");
+  CHECK(contains(other.problems(true), "error: cannot read `"));
+}
+
+TEST_CASE("inspect: prints a table, or the same as JSON") {
+  Emitted emitted(library());
+  for (const char *name : {"scale.o", "scale.hpp"}) {
+    CAPTURE(name);
+    Result<std::string> table = inspect({emitted.files.path(name)}, false);
+    REQUIRE(table);
+    CAPTURE(*table);
+    CHECK(contains(*table, "scale::scale<half>"));
+    CHECK(contains(*table, "\n  256 "));
+    CHECK(contains(*table, " sm_90a "));
+    CHECK_FALSE(contains(*table, "damaged"));
+    Result<std::string> text = inspect({emitted.files.path(name)}, true);
+    REQUIRE(text);
+    llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
+    REQUIRE(bool(json));
+    const llvm::json::Object &kernel =
+        *(*json->getAsArray()->front().getAsObject()->getArray("kernels"))[0].getAsObject();
+    CHECK(kernel.getString("name") == "scale::scale<half>");
+    const llvm::json::Object &variant = *(*kernel.getArray("variants"))[0].getAsObject();
+    CHECK(variant.getString("entry") == "scale");
+    CHECK(variant.getArray("parameters")->size() == 4);
+    const llvm::json::Object &image = *(*variant.getArray("images"))[0].getAsObject();
+    CHECK(image.getString("gpu") == "sm_80");
+    CHECK(image.getString("cubin_gpu") == "sm_80");
+    CHECK(image.getInteger("registers").value_or(0) > 0);
+    CHECK(image.getString("image_sha256")->size() == 64);
+    CHECK(contains(emitted.files.read("scale.json"), image.getString("image_sha256")->str()));
+  }
+}
+
+TEST_CASE("inspect: shows whether code has checks") {
+  std::string source = scale_source;
+  source.insert(source.rfind('}'), "  assert(n > 0);\n");
+  SourceFiles files;
+  CompileOptions options = {.sources = {files.add("scale.tc", source)},
+                            .gpus = {find_gpu("80"), find_ptx("80")},
+                            .name = "scale"};
+  for (bool checks : {false, true}) {
+    CAPTURE(checks);
+    options.checks = checks;
+    CompileResult result = compile(options);
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+    Emitted emitted(result.library);
+    CHECK(emitted.problems(true) == "");
+    Result<std::string> table = inspect({emitted.files.path("scale.o")}, false);
+    REQUIRE(table);
+    CHECK(contains(*table, "checks") == checks);
+    CHECK(contains(*table, " ok ") == !checks);
+    Result<std::string> json = inspect({emitted.files.path("scale.o")}, true);
+    REQUIRE(json);
+    CHECK(contains(*json, "\"checks\": true") == checks);
+  }
+}
+
+TEST_CASE("inspect: accepts images and several files") {
+  Emitted emitted(library());
+  const Image &image = library().kernels[0].variants[0].images[1];
+  std::string path = emitted.files.add("scale.fatbin", image.bytes);
+  Result<std::string> table = inspect({path}, false);
+  REQUIRE(table);
+  CHECK(contains(*table, "scale   sm_90a  "));
+  CHECK(verify({path}, "").problems.empty());
+  table = inspect({path, emitted.files.path("scale.o")}, false);
+  REQUIRE(table);
+  CHECK(table->rfind(path + ":\n", 0) == 0);
+
+  emitted.files.add("scale.fatbin", image.bytes.substr(0, 200));
+  table = inspect({path}, false);
+  REQUIRE_FALSE(table);
+  CHECK(text(table.error()).rfind("error: `" + path + "` is damaged: ", 0) == 0);
+  std::string source = emitted.files.add("scale.tc", scale_source);
+  table = inspect({source}, false);
+  REQUIRE_FALSE(table);
+  CHECK(text(table.error()) == "error: no tritonc kernels in `" + source +
+                                   "`; pass a header, object, bundle or program that has kernels");
+}
+
+TEST_CASE("tritonc inspect, verify: output and exit codes") {
+  Emitted emitted(library());
+  auto run = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), TRITONC_TOOL);
+    ChildResult child = run_child(arguments, "/tmp");
+    return std::to_string(child.code) + " " + child.output;
+  };
+  std::string object = emitted.files.path("scale.o");
+  CHECK(run({"verify", object, "--manifest", emitted.files.path("scale.json")}) ==
+        "0 8 images, all valid\n");
+  CHECK(contains(run({"inspect", object}), "0 scale::scale<half>"));
+  CHECK(contains(run({"inspect", "--json", object}), "\"cubin_gpu\": \"sm_80\""));
+  CHECK(contains(run({"verify", "/nowhere"}), "2 error: cannot read `/nowhere`"));
+  CHECK(contains(run({"verify"}), "2 error: "));
+  CHECK(contains(run({"verify", "/dev/null"}),
+                 "2 error: cannot read `/dev/null`: it is a device, not a regular file"));
+  std::string damaged = emitted.files.read("scale.o");
+  damaged[damaged.find("TritonC\n") + 80] ^= 1;
+  emitted.files.add("scale.o", damaged);
+  CHECK(contains(run({"verify", object}), "6 error: `scale::scale<half>"));
+}
