@@ -167,7 +167,7 @@ struct Trial {
   }
 
   FrontEndResult translated() const {
-    test::TemporaryFolder folder;
+    TemporaryFolder folder;
     FrontEndInput input;
     input.path = folder.write("kernel.tc", tried.source);
     return translate_source(input);

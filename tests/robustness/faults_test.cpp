@@ -12,7 +12,8 @@
 // TRITONC_KILLS sets how often the tool is killed; the default is 20.
 
 #include "support/child_process.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 #include "support/tool_run.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +35,7 @@ const std::vector<std::string> outputs = {"scale.hpp", "scale.o", "scale.json", 
 // A source, its outputs, and a cache.
 class Project {
 public:
-  explicit Project(const std::string &source = scale_source) { files.add("scale.tc", source); }
+  explicit Project(const std::string &source = scale_source) { files.write("scale.tc", source); }
 
   /// Runs the tool in a shell; `before` is the shell text before the command.
   ToolRun compile(const std::string &before = "exec") const {
@@ -88,7 +89,7 @@ public:
     return count;
   }
 
-  SourceFiles files;
+  TemporaryFolder files;
   std::string cache = "off";
 };
 
@@ -237,7 +238,7 @@ TEST_CASE("SIGKILL at each call: outputs are old or new files") {
 
 TEST_CASE("SIGKILL at any moment: outputs are old or new files") {
   std::string changed = scale_source;
-  changed.insert(changed.find("* operand"), "+ 1 ");
+  changed.insert(changed.find("* factor"), "+ 1 ");
   const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
   REQUIRE(right[0][1] != right[1][1]);
   Project project;
@@ -257,7 +258,7 @@ TEST_CASE("SIGKILL at any moment: outputs are old or new files") {
     bool is_cold = round % 2;
     if (is_cold)
       fs::remove_all(project.files.path("cache"));
-    project.files.add("scale.tc", now ? changed : scale_source);
+    project.files.write("scale.tc", now ? changed : scale_source);
     fs::remove(project.files.path("stamp"));
     double seconds = takes[is_cold] * double(random() % 1000 + 1) / 1000;
     ToolRun run = project.compile("exec timeout -s KILL " + std::to_string(seconds));
@@ -307,7 +308,7 @@ TEST_CASE("parallel builds: same outputs and same cache") {
 
 TEST_CASE("parallel builds: each output comes from one of the sources") {
   std::string changed = scale_source;
-  changed.insert(changed.find("* operand"), "+ 1 ");
+  changed.insert(changed.find("* factor"), "+ 1 ");
   Project project, other(changed);
   const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
   // The other build writes to the same folder.

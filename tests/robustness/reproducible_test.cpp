@@ -2,7 +2,8 @@
 // the same bytes. User, folder, time and number of builds do not matter.
 
 #include "support/child_process.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
@@ -48,7 +49,7 @@ struct Setting {
 
 // All outputs of a build, each after its name. `choice` has the options that change outputs.
 std::string build(const Setting &setting, const std::string &choice) {
-  SourceFiles files;
+  TemporaryFolder files;
   std::string folder = files.path("place" + setting.folder);
   fs::create_directories(folder);
   std::ofstream(folder + "/scale.tc") << scale_source;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/child_process.h"
+#include "support/result.h" // before doctest, which also defines MESSAGE
 
 #include <doctest/doctest.h>
 

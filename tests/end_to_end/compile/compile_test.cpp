@@ -5,7 +5,10 @@
 #include "jobs/preferences.h"
 
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
+
+#include <doctest/doctest.h>
 
 #include <set>
 
@@ -25,8 +28,8 @@ Variant variant(int value, int spilled = 0) {
 } // namespace
 
 TEST_CASE("compile: makes a library for two GPUs") {
-  SourceFiles files;
-  CompileResult result = compile({.sources = {files.add("scale.tc", scale_source)},
+  TemporaryFolder files;
+  CompileResult result = compile({.sources = {files.write("scale.tc", scale_source)},
                                   .gpus = {find_gpu("80"), find_gpu("90a")},
                                   .name = "scaling"});
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
@@ -58,8 +61,8 @@ TEST_CASE("compile: makes a library for two GPUs") {
 }
 
 TEST_CASE("compile: adds PTX to the machine code") {
-  SourceFiles files;
-  CompileOptions options = {.sources = {files.add("scale.tc", scale_source)},
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("scale.tc", scale_source)},
                             .require = {"cubin <= 10000", "spills == 0"},
                             .gpus = {find_gpu("80"), find_ptx("80")},
                             .emulate = {find_ptx("80")},
@@ -90,20 +93,20 @@ TEST_CASE("compile: adds PTX to the machine code") {
 }
 
 TEST_CASE("compile: each variant lists its nullable pointers") {
-  SourceFiles files;
-  std::string path = files.add("k.tc", "#pragma tritonc variant(BIAS: none = { ADD = 0 }, "
-                                       "perhaps = { ADD = 1 }, there = { ADD = 2 })\n"
-                                       "__global__ void k(float *x, float *bias, float *sums) {\n"
-                                       "  int i[128] = 0 ... 128;\n"
-                                       "  float sum[128] = *(x + i);\n"
-                                       "#if ADD == 1\n"
-                                       "  if (bias) sum += *(bias + i);\n"
-                                       "#elif ADD == 2\n"
-                                       "  sum += *(bias + i);\n"
-                                       "#endif\n"
-                                       "  *?(sums)(sums + i) = sum;\n"
-                                       "  *(x + i) = sum;\n"
-                                       "}\n");
+  TemporaryFolder files;
+  std::string path = files.write("k.tc", "#pragma tritonc variant(BIAS: none = { ADD = 0 }, "
+                                         "perhaps = { ADD = 1 }, there = { ADD = 2 })\n"
+                                         "__global__ void k(float *x, float *bias, float *sums) {\n"
+                                         "  int i[128] = 0 ... 128;\n"
+                                         "  float sum[128] = *(x + i);\n"
+                                         "#if ADD == 1\n"
+                                         "  if (bias) sum += *(bias + i);\n"
+                                         "#elif ADD == 2\n"
+                                         "  sum += *(bias + i);\n"
+                                         "#endif\n"
+                                         "  *?(sums)(sums + i) = sum;\n"
+                                         "  *(x + i) = sum;\n"
+                                         "}\n");
   CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}});
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
   std::string nullable;
@@ -114,8 +117,8 @@ TEST_CASE("compile: each variant lists its nullable pointers") {
 }
 
 TEST_CASE("compile: number of jobs does not change the images") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   auto images = [&](int jobs) {
     CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}, .jobs = jobs});
     REQUIRE(result.code == ExitCode::ok);
@@ -128,8 +131,8 @@ TEST_CASE("compile: number of jobs does not change the images") {
 }
 
 TEST_CASE("compile: host code only for the GPUs in emulate") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   const Gpu *sm_75 = find_gpu("75"), *sm_80 = find_gpu("80");
   auto compiled = [&](std::vector<const Gpu *> emulate, int jobs) {
     CompileResult result = compile(
@@ -157,13 +160,13 @@ TEST_CASE("compile: host code only for the GPUs in emulate") {
 }
 
 TEST_CASE("compile: error of several variants appears once") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "#pragma tritonc tune(SIZE: 2, 3, 4, 6)\n"
-                                       "__global__ void f(float *p) {\n"
-                                       "  float *q[SIZE] = p + 0 ... SIZE;\n"
-                                       "  *q = 1;\n"
-                                       "  *r = 1;\n"
-                                       "}\n");
+  TemporaryFolder files;
+  std::string path = files.write("f.tc", "#pragma tritonc tune(SIZE: 2, 3, 4, 6)\n"
+                                         "__global__ void f(float *p) {\n"
+                                         "  float *q[SIZE] = p + 0 ... SIZE;\n"
+                                         "  *q = 1;\n"
+                                         "  *r = 1;\n"
+                                         "}\n");
   CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}});
   CHECK(result.code == ExitCode::source_error);
   CAPTURE(result.diagnostics_text);
@@ -177,10 +180,10 @@ TEST_CASE("compile: error of several variants appears once") {
 }
 
 TEST_CASE("compile: two sources make one library, unique kernel names") {
-  SourceFiles files;
-  std::string first = files.add("first.tc", "__global__ void f(float *p) { *p = 1; }");
-  std::string second = files.add("second.tc", "__global__ void g(float *p) { *p = 1; }");
-  std::string third = files.add("third.tc", "__global__ void f(float *p) { *p = 2; }");
+  TemporaryFolder files;
+  std::string first = files.write("first.tc", "__global__ void f(float *p) { *p = 1; }");
+  std::string second = files.write("second.tc", "__global__ void g(float *p) { *p = 1; }");
+  std::string third = files.write("third.tc", "__global__ void f(float *p) { *p = 2; }");
   CompileResult both =
       compile({.sources = {first, second}, .gpus = {find_gpu("80")}, .name = "lib"});
   REQUIRE_MESSAGE(both.code == ExitCode::ok, both.diagnostics_text);
@@ -193,8 +196,8 @@ TEST_CASE("compile: two sources make one library, unique kernel names") {
 }
 
 TEST_CASE("compile: prints each stage of one variant") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   struct {
     Stage stage;
     const char *text;
@@ -217,15 +220,16 @@ TEST_CASE("compile: prints each stage of one variant") {
 }
 
 TEST_CASE("compile: cache hints appear in the PTX") {
-  SourceFiles files;
+  TemporaryFolder files;
   auto ptx = [&](const std::string &load, const std::string &store, const char *gpu) {
     std::string source = "#pragma tritonc grid(n / 256)\n"
                          "__global__ void copy(float *x, float *y, int n) {\n"
                          "  int i[256] = get_program_id(0) * 256 + 0 ... 256;\n"
                          "  bool m[256] = i < n;\n  " +
                          store + "(y + i) = " + load + "(x + i);\n}\n";
-    CompileResult result = compile(
-        {.sources = {files.add("copy.tc", source)}, .gpus = {find_gpu(gpu)}, .stage = Stage::ptx});
+    CompileResult result = compile({.sources = {files.write("copy.tc", source)},
+                                    .gpus = {find_gpu(gpu)},
+                                    .stage = Stage::ptx});
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
     return result.stage_output;
   };
@@ -255,8 +259,8 @@ TEST_CASE("compile: cache hints appear in the PTX") {
 }
 
 TEST_CASE("compile: print_after prints the tile IR after a pass") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   CompileOptions options = {.sources = {path},
                             .variants = "TYPE=float;SIZE=128",
                             .gpus = {find_gpu("80")},
@@ -293,8 +297,8 @@ TEST_CASE("preferences: default first, same rank if specialized") {
 }
 
 TEST_CASE("--default-variant: rejects unknown axes and values") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   auto said = [&](const std::string &text, const std::string &variants = "") {
     CompileResult result = compile({.sources = {path},
                                     .variants = variants,
@@ -318,8 +322,8 @@ TEST_CASE("--default-variant: rejects unknown axes and values") {
 }
 
 TEST_CASE("--default-variant: a launch tries this variant first") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   CompileResult result =
       compile({.sources = {path}, .default_variant = "SIZE=128", .gpus = {find_gpu("80")}});
   REQUIRE(result.code == ExitCode::ok);
@@ -328,9 +332,9 @@ TEST_CASE("--default-variant: a launch tries this variant first") {
 }
 
 TEST_CASE("--werror: treats warnings as errors") {
-  SourceFiles files;
-  std::string warned = files.add("warned.tc", "__global__ void f(float *p) { *p = *p * 2.5; }"),
-              clean = files.add("clean.tc", "__global__ void f(float *p) { *p = *p * 2.5f; }");
+  TemporaryFolder files;
+  std::string warned = files.write("warned.tc", "__global__ void f(float *p) { *p = *p * 2.5; }"),
+              clean = files.write("clean.tc", "__global__ void f(float *p) { *p = *p * 2.5f; }");
   auto compiled = [](const std::string &path, bool warnings_are_errors,
                      std::vector<std::string> specialization = {}) {
     return compile({.sources = {path},
@@ -371,8 +375,8 @@ __global__ void f(half *A __readonly, half *B __readonly, half *C, int K __multi
   CHECK_BEHIND
 }
 )";
-  SourceFiles files;
-  std::string path = files.add("f.tc", kernel);
+  TemporaryFolder files;
+  std::string path = files.write("f.tc", kernel);
   auto ptx = [&](std::vector<Define> checks, Stage stage) {
     CompileResult result =
         compile({.sources = {path}, .defines = checks, .gpus = {find_gpu("80")}, .stage = stage});
@@ -390,8 +394,8 @@ __global__ void f(half *A __readonly, half *B __readonly, half *C, int K __multi
 }
 
 TEST_CASE("--checks: GPU code has assert and print") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", R"(
+  TemporaryFolder files;
+  std::string path = files.write("f.tc", R"(
 __global__ void said(half *x, int n) {
   int i[512] = 0 ... 512;
   assert(i < n, "whole tiles");

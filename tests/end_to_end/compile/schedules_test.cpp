@@ -4,7 +4,9 @@
 #include "compile.h"
 
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
@@ -286,10 +288,10 @@ __global__ void matmul(half *A __readonly, half *B __readonly, half *C, int M, i
 }
 )";
   };
-  SourceFiles files;
+  TemporaryFolder files;
   for (bool checked : {false, true}) {
     CAPTURE(checked);
-    std::string path = files.add("matmul.tc", source(checked ? "assert(a == a);" : ""));
+    std::string path = files.write("matmul.tc", source(checked ? "assert(a == a);" : ""));
     CompileOptions options = {
         .sources = {path}, .gpus = {find_gpu("90a")}, .emulate = {find_gpu("90a")}};
     CompileResult result = compile(options);

@@ -3,8 +3,10 @@
 #include "backend/toolchain.h"
 #include "compile.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 #include "unit/backend/fake_tool.h"
+
+#include <doctest/doctest.h>
 
 using namespace tritonc;
 
@@ -32,9 +34,9 @@ const std::string large_source =
     "}\n";
 
 CompileResult compiled(const std::string &source, std::vector<std::string> off) {
-  SourceFiles files;
+  TemporaryFolder files;
   CompileOptions options = {
-      .sources = {files.add("k.tc", source)}, .gpus = {find_gpu("80")}, .stage = Stage::cubin};
+      .sources = {files.write("k.tc", source)}, .gpus = {find_gpu("80")}, .stage = Stage::cubin};
   options.messages.off = std::move(off);
   return compile(options);
 }
@@ -71,8 +73,8 @@ TEST_CASE("-Wspills: locates the largest tile, notes its registers") {
 }
 
 TEST_CASE("compile: cached warning follows the line of its cause") {
-  SourceFiles files;
-  CompileOptions options = {.sources = {files.add("k.tc", transpose_source)},
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("k.tc", transpose_source)},
                             .gpus = {find_gpu("80")},
                             .cache = {.directory = files.path("cache")}};
   options.messages.off = {};
@@ -80,7 +82,7 @@ TEST_CASE("compile: cached warning follows the line of its cause") {
   REQUIRE(first.diagnostics.size() == 1);
   CHECK(first.diagnostics[0].at.line == 5);
   CHECK(first.diagnostics[0].at.column == 45);
-  files.add("k.tc", std::string("// One line more.\n") + transpose_source);
+  files.write("k.tc", std::string("// One line more.\n") + transpose_source);
   CompileResult second = compile(options);
   REQUIRE(second.diagnostics.size() == 1);
   CHECK(second.times.count(Step::ptxas) == 0); // all code is from the cache
@@ -112,11 +114,11 @@ TEST_CASE("shared-too-large: notes name the largest tiles") {
 }
 
 TEST_CASE("-Wbank-conflicts: inlined code is reported at the call") {
-  SourceFiles files;
-  files.add("turn.h", "half[128, 64] turned(half a[64, 128]) {\n  return ^a;\n}\n");
+  TemporaryFolder files;
+  files.write("turn.h", "half[128, 64] turned(half a[64, 128]) {\n  return ^a;\n}\n");
   std::string source = transpose_source;
   source.replace(source.find("^a"), 2, "turned(a)");
-  CompileOptions options = {.sources = {files.add("k.tc", "#include \"turn.h\"\n" + source)},
+  CompileOptions options = {.sources = {files.write("k.tc", "#include \"turn.h\"\n" + source)},
                             .gpus = {find_gpu("80")},
                             .stage = Stage::cubin};
   options.messages.off = {};
@@ -131,8 +133,8 @@ TEST_CASE("ptxas: advisory warns for a baseline, drops a schedule") {
                  "\"" + find_toolchain({})->ptxas +
                      "\" \"$@\"; code=$?; case \"$*\" in *--version*) ;; *) echo 'ptxas info    : "
                      "(C7510) Potential Performance Loss: waits';; esac; exit $code");
-  SourceFiles files;
-  CompileOptions options = {.sources = {files.add("k.tc", transpose_source)},
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("k.tc", transpose_source)},
                             .gpus = {find_gpu("80")},
                             .stage = Stage::cubin};
   options.tools.ptxas = ptxas.path();

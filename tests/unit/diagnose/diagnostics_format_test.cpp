@@ -6,10 +6,12 @@
 #include "sarif_rules.h"
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 #include "support/tool_run.h"
 
 #include "llvm/Support/JSON.h"
+
+#include <doctest/doctest.h>
 
 using namespace tritonc;
 
@@ -24,7 +26,7 @@ constexpr const char *wrong_source = "#define TWO(x) ((x) + b)\n"
 
 constexpr const char *warned_source = "__global__ void f(float *p) { *p = *p * 2.5; }\n";
 
-ToolRun compile_with(const SourceFiles &files, std::vector<std::string> more,
+ToolRun compile_with(const TemporaryFolder &files, std::vector<std::string> more,
                      const std::string &source = "k.tc") {
   std::vector<std::string> arguments = {TRITONC_TOOL, "compile", files.path(source),
                                         "--arch",     "80",      "--emit",
@@ -42,8 +44,8 @@ llvm::json::Value parsed(const std::string &text) {
 } // namespace
 
 TEST_CASE("--diagnostics-format=json: location, marks, notes, text") {
-  SourceFiles files;
-  files.add("k.tc", wrong_source);
+  TemporaryFolder files;
+  files.write("k.tc", wrong_source);
   ToolRun run = compile_with(files, {"--diagnostics-format=json"});
   CHECK(run.code == 1);
   llvm::json::Value value = parsed(run.output);
@@ -73,8 +75,8 @@ TEST_CASE("--diagnostics-format=json: location, marks, notes, text") {
 }
 
 TEST_CASE("--diagnostics-format=json: empty list without diagnostics") {
-  SourceFiles files;
-  files.add("k.tc", "__global__ void f(float *p) { *p = 1; }\n");
+  TemporaryFolder files;
+  files.write("k.tc", "__global__ void f(float *p) { *p = 1; }\n");
   ToolRun run = compile_with(files, {"--diagnostics-format", "json"});
   CHECK(run.code == 0);
   llvm::json::Value value = parsed(run.output);
@@ -83,8 +85,8 @@ TEST_CASE("--diagnostics-format=json: empty list without diagnostics") {
 }
 
 TEST_CASE("--diagnostics-format=sarif: rules, results, notes") {
-  SourceFiles files;
-  files.add("k.tc", wrong_source);
+  TemporaryFolder files;
+  files.write("k.tc", wrong_source);
   ToolRun run = compile_with(files, {"--diagnostics-format=sarif"});
   CHECK(run.code == 1);
   llvm::json::Value value = parsed(run.output);
@@ -108,11 +110,11 @@ TEST_CASE("--diagnostics-format=sarif: rules, results, notes") {
 }
 
 TEST_CASE("--diagnostics-format: has fixes of messages and notes") {
-  SourceFiles files;
-  files.add("k.tc", "__global__ void f(float *p, int count) {\n"
-                    "  /* \xc3\xa4 */ if (coutn = 1)\n"
-                    "    *p = p[count];\n"
-                    "}\n");
+  TemporaryFolder files;
+  files.write("k.tc", "__global__ void f(float *p, int count) {\n"
+                      "  /* \xc3\xa4 */ if (coutn = 1)\n"
+                      "    *p = p[count];\n"
+                      "}\n");
   ToolRun run = compile_with(files, {"--diagnostics-format=json"});
   llvm::json::Value value = parsed(run.output);
   const llvm::json::Array &all = *value.getAsObject()->getArray("diagnostics");
@@ -147,9 +149,9 @@ TEST_CASE("--diagnostics-format: has fixes of messages and notes") {
 }
 
 TEST_CASE("--diagnostics-format=json: no fix inside a macro") {
-  SourceFiles files;
-  files.add("k.tc", "#define COUNT coutn\n"
-                    "__global__ void f(int *p, int count) { *p = COUNT + coutn; }\n");
+  TemporaryFolder files;
+  files.write("k.tc", "#define COUNT coutn\n"
+                      "__global__ void f(int *p, int count) { *p = COUNT + coutn; }\n");
   llvm::json::Value value = parsed(compile_with(files, {"--diagnostics-format=json"}).output);
   const llvm::json::Array &all = *value.getAsObject()->getArray("diagnostics");
   REQUIRE(all.size() == 1);
@@ -157,14 +159,14 @@ TEST_CASE("--diagnostics-format=json: no fix inside a macro") {
 }
 
 TEST_CASE("--diagnostics-format=sarif: follows the standard") {
-  SourceFiles files;
+  TemporaryFolder files;
   int count = 0;
   for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/diagnostics")) {
     if (entry.path().extension() != ".tc")
       continue;
     CAPTURE(entry.path().filename().string());
     std::ifstream file(entry.path(), std::ios::binary);
-    files.add("k.tc", {std::istreambuf_iterator<char>(file), {}});
+    files.write("k.tc", {std::istreambuf_iterator<char>(file), {}});
     ToolRun run = compile_with(files, {"--diagnostics-format=sarif", "--max-errors", "0"});
     CHECK(test::sarif_problem(parsed(run.output)) == "");
     count++;
@@ -245,10 +247,10 @@ TEST_CASE("formatted: SARIF doubles braces in messages, not in fixes") {
 }
 
 TEST_CASE("--diagnostics-format=sarif: normalizes file names") {
-  SourceFiles files;
+  TemporaryFolder files;
   std::filesystem::create_directory(files.path("sub"));
-  files.add("sub/h.tch", "int a = b;\n");
-  files.add("k.tc", "#include \"sub/../sub/./h.tch\"\n__global__ void f(int *p) { *p = c; }\n");
+  files.write("sub/h.tch", "int a = b;\n");
+  files.write("k.tc", "#include \"sub/../sub/./h.tch\"\n__global__ void f(int *p) { *p = c; }\n");
   std::filesystem::create_directory_symlink(files.path("sub"), files.path("link"));
   const std::string folder = std::filesystem::path(files.path("k.tc")).parent_path().string();
   auto uris_of = [&](const std::string &source, const std::string &place) {
@@ -280,16 +282,16 @@ TEST_CASE("--diagnostics-format=sarif: normalizes file names") {
 }
 
 TEST_CASE("--diagnostics-format=json: columns skip a byte order mark") {
-  SourceFiles files;
-  files.add("k.tc", "\xef\xbb\xbf__global__ void f(int *p) { *p = c; }\n");
+  TemporaryFolder files;
+  files.write("k.tc", "\xef\xbb\xbf__global__ void f(int *p) { *p = c; }\n");
   llvm::json::Value log = parsed(compile_with(files, {"--diagnostics-format=json"}).output);
   const llvm::json::Object &error = *(*log.getAsObject()->getArray("diagnostics"))[0].getAsObject();
   CHECK(error.getObject("at")->getInteger("column") == 34);
 }
 
 TEST_CASE("--diagnostics-format=json: has command-line errors") {
-  SourceFiles files;
-  files.add("k.tc", wrong_source);
+  TemporaryFolder files;
+  files.write("k.tc", wrong_source);
   struct {
     std::vector<std::string> more;
     const char *id;
@@ -310,8 +312,8 @@ TEST_CASE("--diagnostics-format=json: has command-line errors") {
 }
 
 TEST_CASE("--diagnostics-to: writes the document, prints text") {
-  SourceFiles files;
-  files.add("k.tc", wrong_source);
+  TemporaryFolder files;
+  files.write("k.tc", wrong_source);
   ToolRun run = compile_with(files, {"--diagnostics-format=sarif", "--diagnostics-to",
                                      files.path("k.sarif"), "--explain"});
   CHECK(run.code == 1);
@@ -323,8 +325,8 @@ TEST_CASE("--diagnostics-to: writes the document, prints text") {
 }
 
 TEST_CASE("-Wno-NAME: disables the warning that names it") {
-  SourceFiles files;
-  files.add("k.tc", warned_source);
+  TemporaryFolder files;
+  files.write("k.tc", warned_source);
   ToolRun run = compile_with(files, {});
   CHECK(run.code == 0);
   CHECK(contains(run.output, "literal has no suffix `f` [-Wdouble-arithmetic]\n"));
@@ -345,8 +347,8 @@ TEST_CASE("-Wno-NAME: disables the warning that names it") {
 }
 
 TEST_CASE("-Werror=NAME: makes one warning an error") {
-  SourceFiles files;
-  files.add("k.tc", warned_source);
+  TemporaryFolder files;
+  files.write("k.tc", warned_source);
   ToolRun run = compile_with(files, {"-Werror=double-arithmetic"});
   CHECK(run.code == 5);
   CHECK(
@@ -356,18 +358,18 @@ TEST_CASE("-Werror=NAME: makes one warning an error") {
 }
 
 TEST_CASE("-Wno-macro-redefined: disables a preprocessor warning") {
-  SourceFiles files;
-  files.add("k.tc", "#define N 1\n#define N 2\n__global__ void f(int *p) { *p = N; }\n");
+  TemporaryFolder files;
+  files.write("k.tc", "#define N 1\n#define N 2\n__global__ void f(int *p) { *p = N; }\n");
   CHECK(contains(compile_with(files, {}).output, "[-Wmacro-redefined]\n"));
   CHECK(compile_with(files, {"-Wno-macro-redefined"}).output == "");
 }
 
 TEST_CASE("--max-errors: limits the number of errors") {
-  SourceFiles files;
+  TemporaryFolder files;
   std::string source = "__global__ void f(float *p) {\n";
   for (int i = 0; i < 30; i++)
     source += "  *p = x" + std::to_string(i) + ";\n";
-  files.add("k.tc", source + "}\n");
+  files.write("k.tc", source + "}\n");
   auto errors = [&](std::vector<std::string> more) {
     more.push_back("--diagnostics-format=json");
     llvm::json::Value value = parsed(compile_with(files, more).output);

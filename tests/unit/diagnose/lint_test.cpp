@@ -4,7 +4,9 @@
 #include "diagnose/lint.h"
 
 #include "compile.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
+
+#include <doctest/doctest.h>
 
 #include <filesystem>
 #include <set>
@@ -38,13 +40,13 @@ TEST_CASE("lint: shipped kernels have no warning in any variant") {
 }
 
 TEST_CASE("lint: no warning if a mask is true in only some variants") {
-  SourceFiles files;
+  TemporaryFolder files;
   const char *source = "__global__ void f(float *p) {\n"
                        "  int i[SIZE] = 0 ... SIZE;\n"
                        "  *?(i < 64)(p + i) = 0;\n"
                        "}\n";
   auto said = [&](const char *axis) {
-    std::string path = files.add("f.tc", std::string(axis) + source);
+    std::string path = files.write("f.tc", std::string(axis) + source);
     return plan_kernels({.sources = {path}, .gpus = {find_gpu("80")}}).diagnostics_text;
   };
   CHECK(said("#pragma tritonc tune(SIZE: 32, 64, 128)\n") == "");
@@ -53,11 +55,11 @@ TEST_CASE("lint: no warning if a mask is true in only some variants") {
 }
 
 TEST_CASE("lint: warnings can be disabled by name") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "__global__ void f(float *p) {\n"
-                                       "  int i[64] = 0 ... 64;\n"
-                                       "  *?(i < 64)(p + i * 32) = 0;\n"
-                                       "}\n");
+  TemporaryFolder files;
+  std::string path = files.write("f.tc", "__global__ void f(float *p) {\n"
+                                         "  int i[64] = 0 ... 64;\n"
+                                         "  *?(i < 64)(p + i * 32) = 0;\n"
+                                         "}\n");
   CompileOptions options = {.sources = {path}, .gpus = {find_gpu("80")}};
   auto names = [&] {
     std::set<std::string> names;

@@ -86,7 +86,7 @@ public:
 
 private:
   GeneratedFiles files_;
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 void check_compiles(const Library &library, const std::string &source) {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 using namespace tritonc;
-using test::TemporaryFolder;
 
 namespace {
 

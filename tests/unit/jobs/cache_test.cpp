@@ -2,7 +2,7 @@
 
 #include "jobs/cache.h"
 
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 #include "tool/cache_command.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ public:
   }
   std::string path(const std::string &key) const { return files.path("cache/" + key); }
 
-  SourceFiles files;
+  TemporaryFolder files;
   Cache cache;
 
 private:
@@ -166,13 +166,13 @@ TEST_CASE("Cache: several threads put, get and trim the same entries") {
 
 TEST_CASE("Cache: digest_of_file follows the content of the file") {
   TestCache test;
-  test.files.add("tool", "one");
+  test.files.write("tool", "one");
   std::string digest = test.cache.digest_of_file(test.files.path("tool"));
   CHECK(digest.size() == 64);
   CHECK(test.cache.status().entries == 0); // not stored: may change in the same clock tick
-  test.files.add("tool", "two");
+  test.files.write("tool", "two");
   CHECK(test.cache.digest_of_file(test.files.path("tool")) != digest);
-  test.files.add("tool", "one");
+  test.files.write("tool", "one");
   CHECK(test.cache.digest_of_file(test.files.path("tool")) == digest);
   CHECK(test.cache.digest_of_file(test.files.path("none")) == "");
   // The cache stores the digest of an old file.
@@ -182,7 +182,7 @@ TEST_CASE("Cache: digest_of_file follows the content of the file") {
 }
 
 TEST_CASE("Cache: open rejects an unusable directory") {
-  SourceFiles files;
+  TemporaryFolder files;
   std::string directory = files.path("a/b/cache/");
   const std::string remedy = "; set another directory with --cache-dir, or use --cache-dir off";
   auto reason = [&] {
@@ -198,7 +198,7 @@ TEST_CASE("Cache: open rejects an unusable directory") {
         "error: cannot use the cache `" + directory + "`: other users may write to it" + remedy);
   chmod(directory.c_str(), 0755);
   CHECK(reason() == "");
-  directory = files.add("file", "");
+  directory = files.write("file", "");
   CHECK(reason() == "error: cannot use the cache `" + directory + "`: Not a directory" + remedy);
   directory = "/proc/cache";
   CHECK(reason() ==

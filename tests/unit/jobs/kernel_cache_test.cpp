@@ -5,7 +5,8 @@
 #include "ir/parser.h"
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 #include "support/tool_run.h"
 #include "unit/backend/fake_tool.h"
 
@@ -46,7 +47,7 @@ public:
       : ptxas("ptxas",
               "case \"$*\" in *--version*) ;; *) echo >>$(dirname $0)/runs ;; esac\nexec " +
                   tools().ptxas + " \"$@\"") {
-    files.add("scale.tc", source);
+    files.write("scale.tc", source);
   }
 
   struct Run : ToolRun {
@@ -90,14 +91,14 @@ public:
     return paths;
   }
 
-  SourceFiles files;
+  TemporaryFolder files;
   FakeTool ptxas;
 };
 
 } // namespace
 
 TEST_CASE("KernelCache: find and find_code return what was kept") {
-  SourceFiles files;
+  TemporaryFolder files;
   KernelCache cache = open_cache(files.path("cache"));
   MachineCode code = {.resources = {.registers = 1,
                                     .spill_stores = 2,
@@ -222,7 +223,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
 }
 
 TEST_CASE("KernelCache: find rejects an entry with other content") {
-  SourceFiles files;
+  TemporaryFolder files;
   KernelCache cache = open_cache(files.path("cache"));
   Result<Cache> plain = Cache::open({.directory = files.path("cache")});
   REQUIRE(plain);
@@ -236,7 +237,7 @@ TEST_CASE("KernelCache: find rejects an entry with other content") {
 }
 
 TEST_CASE("KernelCache: key depends on each input of the result") {
-  SourceFiles files;
+  TemporaryFolder files;
   KernelCache cache = open_cache(files.path("cache"));
   const char *text = "func @f(%n: i32) {\n  return\n}\n";
   const Gpu &gpu = *find_gpu("80");
@@ -307,12 +308,12 @@ TEST_CASE("--cache-dir: unchanged variants are not compiled again") {
   Project project;
   REQUIRE(project.compile().assembled == 8);
   std::string source = scale_source;
-  project.files.add("scale.tc", "// A comment.\n" + source);
+  project.files.write("scale.tc", "// A comment.\n" + source);
   CHECK(project.compile().assembled == 0);
   CHECK(project.compile({"--variants", "SIZE=128,512"}).assembled == 4);
   CHECK(project.compile({"--arch", "75"}).assembled == 4);
-  source.insert(source.find("* operand"), "+ 1 ");
-  project.files.add("scale.tc", source);
+  source.insert(source.find("* factor"), "+ 1 ");
+  project.files.write("scale.tc", source);
   CHECK(project.compile().assembled == 8);
 }
 
@@ -357,7 +358,7 @@ TEST_CASE("--host-code: comes from the cache unless the lines moved") {
   Project::Run warm = compile();
   CHECK(contains(warm.output, "      0  host code\n"));
   CHECK((project.outputs() + project.files.read("host.a") == outputs));
-  project.files.add("scale.tc", "// A comment.\n" + std::string(scale_source));
+  project.files.write("scale.tc", "// A comment.\n" + std::string(scale_source));
   Project::Run moved = compile();
   CHECK(contains(moved.output, "      4  host code\n"));
   CHECK(moved.assembled == 0);
@@ -369,7 +370,7 @@ TEST_CASE("--line-info: has separate cache entries, follows the lines") {
   CHECK(project.compile({"--line-info"}).assembled == 8);
   CHECK(project.compile({"--line-info"}).assembled == 0);
   CHECK(project.compile().assembled == 0);
-  project.files.add("scale.tc", "// A comment.\n" + std::string(scale_source));
+  project.files.write("scale.tc", "// A comment.\n" + std::string(scale_source));
   CHECK(project.compile().assembled == 0);
   CHECK(project.compile({"--line-info"}).assembled == 8);
 }
@@ -385,7 +386,7 @@ TEST_CASE("--checks: has separate cache entries, follows the lines") {
   CHECK((project.outputs() == outputs));
   CHECK(project.compile().assembled == 0);
   CHECK((project.outputs() != outputs));
-  project.files.add("scale.tc", "// A comment.\n" + source);
+  project.files.write("scale.tc", "// A comment.\n" + source);
   CHECK(project.compile().assembled == 0);
   CHECK(project.compile({"--checks"}).assembled == 8);
 }
@@ -407,7 +408,7 @@ TEST_CASE("--print-after: prints passes even if the code is cached") {
 
 TEST_CASE("--cache-dir: unusable directory gives only a warning") {
   Project project;
-  std::string file = project.files.add("file", "");
+  std::string file = project.files.write("file", "");
   Project::Run run = project.compile({"--cache-dir", file});
   CHECK(run.output ==
         "warning: compiling without the cache `" + file +

@@ -3,7 +3,10 @@
 #include "jobs/limits.h"
 
 #include "compile.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
+
+#include <doctest/doctest.h>
 
 using namespace tritonc;
 
@@ -111,8 +114,8 @@ TEST_CASE("parse_limit: rejects a malformed limit") {
 }
 
 TEST_CASE("compile: returns ExitCode::gate if a limit is violated") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   CompileOptions options = {.sources = {path},
                             .variants = "TYPE=half",
                             .require = {"spills == 0", "regs >= 1"},

@@ -4,8 +4,11 @@
 
 #include "compile.h"
 #include "emit/report/manifest.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 #include "unit/backend/fake_tool.h"
+
+#include <doctest/doctest.h>
 
 using namespace tritonc;
 
@@ -24,7 +27,7 @@ StoredCode stored(const std::string &key) {
 
 // Compiles with a wrapper of ptxas that counts the assembled kernels.
 struct CountedTools {
-  SourceFiles files;
+  TemporaryFolder files;
   FakeTool ptxas;
 
   CountedTools()
@@ -38,8 +41,8 @@ struct CountedTools {
 TEST_CASE("shard_file: reads back, same bytes in any order") {
   std::string bytes = shard_file({stored("b"), stored("a")});
   CHECK(bytes == shard_file({stored("a"), stored("b")}));
-  SourceFiles files;
-  Result<std::vector<StoredCode>> codes = read_shard_file(files.add("codes", bytes));
+  TemporaryFolder files;
+  Result<std::vector<StoredCode>> codes = read_shard_file(files.write("codes", bytes));
   REQUIRE(codes);
   REQUIRE(codes->size() == 2);
   const StoredCode &first = (*codes)[0];
@@ -53,26 +56,26 @@ TEST_CASE("shard_file: reads back, same bytes in any order") {
   CHECK(first.cubin.resources.advice == std::vector<std::string>{"slow", "", "slower"});
   CHECK(first.image == "image");
   CHECK(first.ptx == "");
-  CHECK(read_shard_file(files.add("empty", shard_file({})))->empty());
+  CHECK(read_shard_file(files.write("empty", shard_file({})))->empty());
 }
 
 TEST_CASE("read_shard_file: rejects a damaged or missing file") {
-  SourceFiles files;
+  TemporaryFolder files;
   std::string bytes = shard_file({stored("a")});
   for (size_t size = 0; size < bytes.size(); size++)
-    CHECK_FALSE(read_shard_file(files.add("codes", bytes.substr(0, size))));
+    CHECK_FALSE(read_shard_file(files.write("codes", bytes.substr(0, size))));
   for (size_t i = 0; i < bytes.size(); i++) {
     std::string damaged = bytes;
     damaged[i] ^= 1;
-    CHECK_FALSE(read_shard_file(files.add("codes", damaged)));
+    CHECK_FALSE(read_shard_file(files.write("codes", damaged)));
   }
-  CHECK_FALSE(read_shard_file(files.add("codes", bytes + "x")));
+  CHECK_FALSE(read_shard_file(files.write("codes", bytes + "x")));
   CHECK_FALSE(read_shard_file(files.path("none")));
 }
 
 TEST_CASE("compile: shards give the same library, compile code once") {
   CountedTools counted;
-  CompileOptions options = {.sources = {counted.files.add("scale.tc", scale_source)},
+  CompileOptions options = {.sources = {counted.files.write("scale.tc", scale_source)},
                             .gpus = {find_gpu("80"), find_ptx("80")},
                             .name = "library"};
   options.tools.ptxas = counted.ptxas.path();
@@ -91,7 +94,7 @@ TEST_CASE("compile: shards give the same library, compile code once") {
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
     codes += result.codes.size();
     files.push_back(
-        counted.files.add("codes" + std::to_string(shard), shard_file(std::move(result.codes))));
+        counted.files.write("codes" + std::to_string(shard), shard_file(std::move(result.codes))));
   }
   CHECK(codes == 8);
   CHECK(counted.calls() == 2 * calls);

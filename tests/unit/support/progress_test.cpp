@@ -5,7 +5,8 @@
 #include "backend/toolchain.h"
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 #include "unit/backend/fake_tool.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +41,7 @@ struct Waiting {
 };
 
 // The command of a compilation with four slow jobs.
-std::string slow_compilation(const SourceFiles &files, const FakeTool &ptxas) {
+std::string slow_compilation(const TemporaryFolder &files, const FakeTool &ptxas) {
   std::ofstream(files.path("scale.tc")) << scale_source;
   return std::string(TRITONC_TOOL) + " compile " + files.path("scale.tc") +
          " --arch 80 --jobs 1 --header " + files.path("scale.hpp") + " --object " +
@@ -109,7 +110,7 @@ TEST_CASE("Progress: prints nothing for a short run") {
 }
 
 TEST_CASE("tritonc compile: only a long run prints progress to a log") {
-  SourceFiles files;
+  TemporaryFolder files;
   FakeTool quick("ptxas", slow_ptxas("0")), slow("ptxas", slow_ptxas("5.1"));
   auto run = [&](const std::string &command) {
     ChildResult child = run_child({"/bin/sh", "-c", "exec " + command}, "/tmp");
@@ -124,7 +125,7 @@ TEST_CASE("tritonc compile: only a long run prints progress to a log") {
 }
 
 TEST_CASE("tritonc compile: progress on a terminal, none with --quiet") {
-  SourceFiles files;
+  TemporaryFolder files;
   FakeTool slow("ptxas", slow_ptxas("0.4"));
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   REQUIRE(terminal >= 0);

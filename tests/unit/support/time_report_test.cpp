@@ -4,7 +4,8 @@
 
 #include "compile.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
@@ -41,8 +42,8 @@ TEST_CASE("StepTimes: measures, adds and compares with ptxas") {
 }
 
 TEST_CASE("compile: result has the times of all steps") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}});
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
   std::string report = result.times.report();

@@ -3,7 +3,9 @@
 #include "support/watchdog.h"
 
 #include "support/child_process.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
+
+#include <doctest/doctest.h>
 
 #include <atomic>
 #include <chrono>
@@ -71,12 +73,12 @@ TEST_CASE("Watchdog: no report for a null watchdog or without a task") {
 }
 
 TEST_CASE("--time-limit, --memory-limit: tool stops with code 3") {
-  SourceFiles files;
+  TemporaryFolder files;
   // LLVM needs many seconds for these millions of operations. 1 s is enough for all earlier steps.
   std::string source = "__global__ void f(float *p) {\n  float v = *p;\n";
   for (int i = 0; i < 30000; i++)
     source += "  v = pow(v, " + std::to_string(i) + ".0f);\n";
-  std::string path = files.add("f.tc", source + "  *p = v;\n}\n");
+  std::string path = files.write("f.tc", source + "  *p = v;\n}\n");
   auto run = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {TRITONC_TOOL, "compile", path,  "--arch", "80", "--emit",
                                           "ptx",        "-o",      "out", "-j",     "1"};

@@ -4,7 +4,9 @@
 #include "backend/toolchain.h"
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_directory.h"
+#include "support/temporary_folder.h"
 #include "support/tool_run.h"
 #include "unit/backend/fake_tool.h"
 
@@ -30,7 +32,7 @@ int lines_of(const std::string &text) { return int(std::count(text.begin(), text
 // A source with one kernel, and a command that compiles it into the same directory.
 class Project {
 public:
-  explicit Project(const char *source = scale_source) { files.add("scale.tc", source); }
+  explicit Project(const char *source = scale_source) { files.write("scale.tc", source); }
 
   std::vector<std::string> command(std::vector<std::string> more = {}) const {
     std::vector<std::string> result = {
@@ -41,7 +43,7 @@ public:
   }
   ToolRun compile(std::vector<std::string> more = {}) const { return tritonc_with(command(more)); }
 
-  SourceFiles files;
+  TemporaryFolder files;
 };
 
 } // namespace
@@ -146,14 +148,14 @@ TEST_CASE("--embed bundle: same bytes for any --jobs, verify checks it") {
     CHECK(contains(tritonc_with({"inspect", object}).output, "damaged"));
     return run.output.substr(0, run.output.find('\n'));
   };
-  project.files.add("scale.tcb", whole.substr(0, whole.size() - 1));
+  project.files.write("scale.tcb", whole.substr(0, whole.size() - 1));
   CHECK(contains(problem(), "is damaged: it is in scale.tcb: its header says "));
   ToolRun damaged = tritonc_with({"verify", bundle});
   CHECK(damaged.code == 6);
   CHECK(contains(damaged.output, "; generate it again\n"));
   std::string flipped = whole;
   flipped[200] ^= 1;
-  project.files.add("scale.tcb", flipped);
+  project.files.write("scale.tcb", flipped);
   CHECK(contains(problem(), "is damaged: it is in scale.tcb: its digest is wrong"));
   std::filesystem::remove(bundle);
   CHECK(contains(problem(), "is damaged: it is in scale.tcb: No such file or directory"));
@@ -409,7 +411,7 @@ TEST_CASE("--target, --depfile-target: set machine and target name") {
 
 TEST_CASE("tritonc compile: source error is code 1, old outputs stay") {
   Project project("__global__ void f(float *p) {\n  *p = q;\n}\n");
-  project.files.add("scale.hpp", "old");
+  project.files.write("scale.hpp", "old");
   ToolRun run = project.compile();
   CHECK(run.code == 1);
   CHECK(contains(run.output, "scale.tc:2:8: error: undeclared identifier `q`"));
@@ -529,7 +531,7 @@ TEST_CASE("--ptxas: same error of all variants appears once") {
 
 TEST_CASE("tritonc compile: SIGTERM stops ptxas and leaves no files") {
   Project project;
-  SourceFiles marks;
+  TemporaryFolder marks;
   FakeTool ptxas("ptxas",
                  "case \"$*\" in *--version*) echo 'release 13.0, V13.0.88'; exit 0;; esac\n"
                  "echo $$ $TMPDIR >" +
@@ -561,8 +563,9 @@ TEST_CASE("tritonc compile: SIGTERM stops ptxas and leaves no files") {
 
 TEST_CASE("tritonc compile: removes temporary directories after a day") {
   Project project;
-  std::filesystem::path parent =
-      std::filesystem::path(project.files.path("x")).parent_path().parent_path();
+  Result<TemporaryDirectory> here = TemporaryDirectory::make();
+  REQUIRE(here);
+  std::filesystem::path parent = std::filesystem::path(here->path()).parent_path();
   std::filesystem::path old = parent / "tritonc-test-of-old-ones",
                         new_one = parent / "tritonc-test-of-new-ones",
                         other = parent / "test-of-old-ones";
@@ -665,7 +668,7 @@ TEST_CASE("tritonc report: writes a page only if all code compiles") {
   CHECK(run.output == "");
   CHECK(contains(project.files.read("page.html"), "<h2>scale</h2>"));
   CHECK(contains(report("-", {"--arch", "80"}).output, "<h2>scale</h2>"));
-  project.files.add("scale.tc", "__global__ void broken(");
+  project.files.write("scale.tc", "__global__ void broken(");
   CHECK(report(project.files.path("other.html"), {"--arch", "80"}).code == 1);
   CHECK_FALSE(project.files.exists("other.html"));
 }

@@ -3,9 +3,11 @@
 
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 #include "support/tool_run.h"
 #include "unit/backend/fake_tool.h"
+
+#include <doctest/doctest.h>
 
 #include <cstdlib>
 
@@ -33,7 +35,7 @@ const std::string no_cache = "TRITONC_CACHE_DIR=off";
 } // namespace
 
 TEST_CASE("tritonc doctor: code 0 on a complete machine") {
-  SourceFiles files;
+  TemporaryFolder files;
   ToolRun run = doctor("TRITONC_CACHE_DIR=" + files.path("cache"));
   CAPTURE(run.output);
   CHECK(run.code == 0);
@@ -57,9 +59,9 @@ TEST_CASE("tritonc doctor: missing or old ptxas, with the fix") {
   CHECK(run.code == 3);
   CHECK(contains(run.output, "fix: remove --ptxas"));
 
-  SourceFiles files;
+  TemporaryFolder files;
   std::string old =
-      files.add("ptxas", "#!/bin/sh\necho 'Cuda compilation tools, release 11.8, V11.8.89'\n");
+      files.write("ptxas", "#!/bin/sh\necho 'Cuda compilation tools, release 11.8, V11.8.89'\n");
   std::filesystem::permissions(old, std::filesystem::perms::owner_all);
   run = doctor(no_cache + " TRITONC_PTXAS=" + old);
   CHECK(run.code == 3);
@@ -68,14 +70,14 @@ TEST_CASE("tritonc doctor: missing or old ptxas, with the fix") {
 }
 
 TEST_CASE("tritonc doctor: ptxas fails or lacks the newest GPUs") {
-  SourceFiles files;
+  TemporaryFolder files;
   std::string real = about(doctor(no_cache).output, "ptxas");
   real = real.substr(22, real.find(" (") - 22);
   std::string fake =
-      files.add("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
-                             " --version;;\n*sm_1[0-9][0-9]*) echo \"ptxas fatal : Value "
-                             "'sm_100' is not defined\"; exit 1;;\nesac\nexec " +
-                             real + " \"$@\"\n");
+      files.write("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
+                               " --version;;\n*sm_1[0-9][0-9]*) echo \"ptxas fatal : Value "
+                               "'sm_100' is not defined\"; exit 1;;\nesac\nexec " +
+                               real + " \"$@\"\n");
   std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
   ToolRun run = doctor(no_cache + " TRITONC_PTXAS=" + fake);
   CHECK(run.code == 0);
@@ -84,8 +86,8 @@ TEST_CASE("tritonc doctor: ptxas fails or lacks the newest GPUs") {
   CHECK(contains(about(run.output, "not compiled for"), "is not defined"));
   CHECK(contains(about(run.output, "not compiled for"), "fix: install a newer CUDA Toolkit"));
 
-  files.add("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
-                         " --version;;\nesac\necho broken; exit 1\n");
+  files.write("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
+                           " --version;;\nesac\necho broken; exit 1\n");
   run = doctor(no_cache + " TRITONC_PTXAS=" + fake);
   CHECK(run.code == 3);
   CHECK(contains(about(run.output, "architectures"), "none"));

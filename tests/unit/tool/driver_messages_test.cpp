@@ -4,9 +4,12 @@
 #include "backend/toolchain.h"
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 #include "support/tool_run.h"
 #include "unit/backend/fake_tool.h"
+
+#include <doctest/doctest.h>
 
 using namespace tritonc;
 
@@ -20,8 +23,8 @@ ToolRun tool(std::vector<std::string> arguments) {
 } // namespace
 
 TEST_CASE("command line: an error says what to write") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   std::string header = files.path("out.hpp");
   struct {
     std::vector<std::string> arguments;
@@ -58,8 +61,8 @@ TEST_CASE("command line: an error says what to write") {
 TEST_CASE("-Wslow-code: quotes the performance advisory of ptxas") {
   Result<Toolchain> tools = find_toolchain({});
   REQUIRE(tools);
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   FakeTool ptxas("ptxas", "'" + tools->ptxas +
                               "' \"$@\" || exit 1\n"
                               "case \"$*\" in *--version*) exit 0;; esac\n"
@@ -83,8 +86,8 @@ TEST_CASE("-Wslow-code: quotes the performance advisory of ptxas") {
 }
 
 TEST_CASE("--header: -D and --name cannot inject code") {
-  SourceFiles files;
-  std::string path = files.add("a \\ b.tc", "__global__ void f(int *p) { *p = N; }\n");
+  TemporaryFolder files;
+  std::string path = files.write("a \\ b.tc", "__global__ void f(int *p) { *p = N; }\n");
   for (std::string value :
        {"1 /* */", "1 // \\", "1 \\", "1 ?\?/", "(\"*/\"[0], 1)", "1\n#error injected\n"}) {
     CAPTURE(value);

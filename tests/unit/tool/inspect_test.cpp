@@ -8,7 +8,8 @@
 #include "emit/report/manifest.h"
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -21,8 +22,8 @@ namespace {
 // A library that is compiled once. The tests change copies of it.
 const Library &library() {
   static const Library made = [] {
-    SourceFiles files;
-    std::string path = files.add("scale.tc", scale_source);
+    TemporaryFolder files;
+    std::string path = files.write("scale.tc", scale_source);
     CompileResult result =
         compile({.sources = {path}, .gpus = {find_gpu("80"), find_gpu("90a")}, .name = "scale"});
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
@@ -40,9 +41,9 @@ public:
     REQUIRE(tables);
     Result<std::string> object = object_file(*tables, "");
     REQUIRE(object);
-    files.add("scale.o", *object);
-    files.add("scale.hpp", self_contained_header(library, *interface, *tables));
-    files.add("scale.json", manifest(library));
+    files.write("scale.o", *object);
+    files.write("scale.hpp", self_contained_header(library, *interface, *tables));
+    files.write("scale.json", manifest(library));
   }
 
   /// The problems that verify finds in the object. The header must have the same problems.
@@ -52,7 +53,7 @@ public:
     return said;
   }
 
-  SourceFiles files;
+  TemporaryFolder files;
 
 private:
   std::string problems_of(const std::string &name, bool with_manifest) const {
@@ -70,8 +71,8 @@ Variant &first_variant(Library &library) { return library.kernels[0].variants[0]
 } // namespace
 
 TEST_CASE("verify: accepts compiled code for every GPU") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   std::vector<const Gpu *> gpus;
   for (const Gpu &gpu : all_gpus())
     gpus.push_back(&gpu);
@@ -113,8 +114,8 @@ TEST_CASE("verify: finds launch arguments that the code does not take") {
 
 TEST_CASE("verify: finds PTX that differs from its descriptor") {
   static const Library made = [] {
-    SourceFiles files;
-    CompileResult result = compile({.sources = {files.add("scale.tc", scale_source)},
+    TemporaryFolder files;
+    CompileResult result = compile({.sources = {files.write("scale.tc", scale_source)},
                                     .gpus = {find_ptx("80"), find_ptx("90")},
                                     .name = "scale"});
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
@@ -198,7 +199,7 @@ TEST_CASE("verify: finds a wrong checksum of every image") {
   for (size_t at = 0; (at = whole.find("TritonC\n", at)) != whole.npos; at++, found++) {
     std::string damaged = whole;
     damaged[at + 100] ^= 4;
-    emitted.files.add("scale.o", damaged);
+    emitted.files.write("scale.o", damaged);
     Verification verification = verify({emitted.files.path("scale.o")}, "");
     REQUIRE(verification.problems.size() == 1);
     CHECK(contains(text(verification.problems[0]), " is damaged: its checksum is wrong"));
@@ -213,13 +214,13 @@ TEST_CASE("verify: compares the images with the manifest") {
   less.kernels[0].variants.pop_back();
   Emitted other(less);
   CHECK(other.problems(true) == "");
-  emitted.files.add("scale.json", other.files.read("scale.json"));
+  emitted.files.write("scale.json", other.files.read("scale.json"));
   CHECK(contains(emitted.problems(true), "for sm_80 does not match the manifest: the manifest "
                                          "has no image with digest "));
-  other.files.add("scale.json", manifest(library()));
+  other.files.write("scale.json", manifest(library()));
   CHECK(
       contains(other.problems(true), "for sm_80 does not match the manifest: no file contains it"));
-  other.files.add("scale.json", "{");
+  other.files.write("scale.json", "{");
   CHECK(contains(other.problems(true), "error: cannot read `"));
 }
 
@@ -256,8 +257,8 @@ TEST_CASE("inspect: prints a table, or the same as JSON") {
 TEST_CASE("inspect: shows whether code has checks") {
   std::string source = scale_source;
   source.insert(source.rfind('}'), "  assert(n > 0);\n");
-  SourceFiles files;
-  CompileOptions options = {.sources = {files.add("scale.tc", source)},
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("scale.tc", source)},
                             .gpus = {find_gpu("80"), find_ptx("80")},
                             .name = "scale"};
   for (bool checks : {false, true}) {
@@ -280,7 +281,7 @@ TEST_CASE("inspect: shows whether code has checks") {
 TEST_CASE("inspect: accepts images and several files") {
   Emitted emitted(library());
   const Image &image = library().kernels[0].variants[0].images[1];
-  std::string path = emitted.files.add("scale.fatbin", image.bytes);
+  std::string path = emitted.files.write("scale.fatbin", image.bytes);
   Result<std::string> table = inspect({path}, false);
   REQUIRE(table);
   CHECK(contains(*table, "scale   sm_90a  "));
@@ -289,11 +290,11 @@ TEST_CASE("inspect: accepts images and several files") {
   REQUIRE(table);
   CHECK(table->rfind(path + ":\n", 0) == 0);
 
-  emitted.files.add("scale.fatbin", image.bytes.substr(0, 200));
+  emitted.files.write("scale.fatbin", image.bytes.substr(0, 200));
   table = inspect({path}, false);
   REQUIRE_FALSE(table);
   CHECK(text(table.error()).rfind("error: `" + path + "` is damaged: ", 0) == 0);
-  std::string source = emitted.files.add("scale.tc", scale_source);
+  std::string source = emitted.files.write("scale.tc", scale_source);
   table = inspect({source}, false);
   REQUIRE_FALSE(table);
   CHECK(text(table.error()) == "error: no tritonc kernels in `" + source +
@@ -318,6 +319,6 @@ TEST_CASE("tritonc inspect, verify: output and exit codes") {
                  "2 error: cannot read `/dev/null`: it is a device, not a regular file"));
   std::string damaged = emitted.files.read("scale.o");
   damaged[damaged.find("TritonC\n") + 80] ^= 1;
-  emitted.files.add("scale.o", damaged);
+  emitted.files.write("scale.o", damaged);
   CHECK(contains(run({"verify", object}), "6 error: `scale::scale<half>"));
 }

@@ -2,7 +2,7 @@
 
 #include "tune/problem_sizes.h"
 
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
@@ -119,8 +119,8 @@ TEST_CASE("parse_problems, plan_problems: report errors") {
 }
 
 TEST_CASE("read_problem_file: reads the same problems from JSON") {
-  SourceFiles files;
-  files.add("p.json", R"([{"kernel": "add", "n": [4, "16..64"], "x": "n"},
+  TemporaryFolder files;
+  files.write("p.json", R"([{"kernel": "add", "n": [4, "16..64"], "x": "n"},
                           {"kernel": "matmul", "M,K": 8, "lda,A,C,scale": "K"}])");
   Result<std::vector<ProblemClauses>> said = read_problem_file(files.path("p.json"));
   REQUIRE(said);
@@ -130,6 +130,6 @@ TEST_CASE("read_problem_file: reads the same problems from JSON") {
   CHECK(text_of((*problems)[3].problem) == "n=64");
   CHECK(text_of((*problems)[4].problem) == "K=8 M=8");
 
-  files.add("p.json", R"([{"arch": "sm_90", "n": 4}])");
+  files.write("p.json", R"([{"arch": "sm_90", "n": 4}])");
   CHECK(text(read_problem_file(files.path("p.json")).error()).find("`arch`") != std::string::npos);
 }

@@ -5,7 +5,7 @@
 
 #include "support/child_process.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -27,15 +27,15 @@ std::string problem(int n, const std::string &lines) {
 class Script {
 public:
   explicit Script(const std::string &measure) {
-    files.add("tuner", "#!/bin/sh\n"
-                       "if [ \"$1\" = describe ]; then\n"
-                       "  printf 'kernel\\tadd\\tTYPE=half\\ti32 n\\nvariant\\tSIZE=1\\n'\n"
-                       "  exit\nfi\n" +
-                           measure);
+    files.write("tuner", "#!/bin/sh\n"
+                         "if [ \"$1\" = describe ]; then\n"
+                         "  printf 'kernel\\tadd\\tTYPE=half\\ti32 n\\nvariant\\tSIZE=1\\n'\n"
+                         "  exit\nfi\n" +
+                             measure);
     options.tuner = files.path("tuner");
     std::filesystem::permissions(options.tuner, std::filesystem::perms::owner_all);
   }
-  SourceFiles files;
+  TemporaryFolder files;
   TuneOptions options;
 };
 
@@ -216,7 +216,7 @@ TEST_CASE("tritonc tune: a signal stops all tuners, writes no file") {
   Script script("echo $$ >>\"$MARKS\"; exec sleep 100\n");
   script.options.problems = {"n=1"};
   auto add_script = [&](const std::string &name, const std::string &text) {
-    script.files.add(name, "#!/bin/sh\n" + text);
+    script.files.write(name, "#!/bin/sh\n" + text);
     std::filesystem::permissions(script.files.path(name), std::filesystem::perms::owner_all);
     return script.files.path(name);
   };
@@ -236,7 +236,7 @@ TEST_CASE("tritonc tune: a signal stops all tuners, writes no file") {
                            Case{"TERM", "--launcher " + stubborn, "143"}}) {
     CAPTURE(each.signal);
     CAPTURE(each.options);
-    script.files.add("before.json", "{\"schema\": 2, \"measurements\": [\n]}\n");
+    script.files.write("before.json", "{\"schema\": 2, \"measurements\": [\n]}\n");
     const size_t files_before = script.files.count();
     std::string folder = script.files.path("");
     // Each part writes its process id. The shell waits until all parts have done so.

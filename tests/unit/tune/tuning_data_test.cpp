@@ -6,7 +6,7 @@
 #include "emit/cpp/registration.h"
 #include "emit/tables.h"
 #include "support/contains.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
@@ -69,8 +69,8 @@ TEST_CASE("read_tuning_data: reads what json wrote") {
   TuningEntry cold = entry(64, {{"SIZE=256", {1500, {}, ""}}});
   cold.is_cold = true;
   TuningData written = data({entry(4096, {{"SIZE=1024", {2100, 1900, "128x128 wgmma"}}}), cold});
-  SourceFiles files;
-  files.add("t.json", written.json());
+  TemporaryFolder files;
+  files.write("t.json", written.json());
   Result<TuningData> read = read_tuning_data(files.path("t.json"));
   REQUIRE(read);
   CHECK(read->json() == written.json());
@@ -106,9 +106,9 @@ TEST_CASE("TuningData: add merges, later measurement wins") {
 }
 
 TEST_CASE("read_tuning_data: rejects malformed files") {
-  SourceFiles files;
+  TemporaryFolder files;
   auto problem = [&](const std::string &contents) {
-    files.add("t.json", contents);
+    files.write("t.json", contents);
     Result<TuningData> read = read_tuning_data(files.path("t.json"));
     REQUIRE(!read);
     return text(read.error());

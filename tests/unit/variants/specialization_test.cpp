@@ -2,7 +2,7 @@
 // their syntax, the kernels that they apply to, and the compiled code.
 
 #include "compile.h"
-#include "support/source_files.h"
+#include "support/temporary_folder.h"
 #include "variants/specialization.h"
 
 #include "ir/printer.h"
@@ -10,6 +10,8 @@
 #include "support/contains.h"
 #include "support/kernel_file.h"
 #include "translate/translate.h"
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
 
@@ -28,10 +30,10 @@ FrontEndResult translated(const std::string &source) {
 
 // A kernel with parameters of all kinds.
 const char *copy_source = "__global__ void copy(float *x __aligned(4), int n, int stride "
-                          "__multipleof(4), bool fast, uint8 small, float operand) {\n"
+                          "__multipleof(4), bool fast, uint8 small, float factor) {\n"
                           "  int i[32] = 0 ... 32;\n"
                           "  float *p[32] = x + i * stride;\n"
-                          "  if (fast) *?(i < n) p = operand + (float)small;\n"
+                          "  if (fast) *?(i < n) p = factor + (float)small;\n"
                           "}\n";
 
 Specialization parsed(const std::string &text) {
@@ -99,8 +101,8 @@ TEST_CASE("Specialization: problem_with rejects impossible assumptions") {
   CHECK(contains(problem("x == 0"),
                  "`x` of kernel `copy` is a pointer, which can only have an alignment: `x % 16`"));
   CHECK(contains(problem("x % 24"), "24 bytes are not a power of two"));
-  CHECK(contains(problem("operand % 8"),
-                 "`operand` of kernel `copy` is neither an integer nor a pointer"));
+  CHECK(contains(problem("factor % 8"),
+                 "`factor` of kernel `copy` is neither an integer nor a pointer"));
   CHECK(contains(problem("fast % 2"), "is a `bool`, which has no multiples; write `fast == 1`"));
   CHECK(contains(problem("fast == 2"), "is never 2: the range of its type is 0 to 1"));
   CHECK(contains(problem("small == 256"), "the range of its type is 0 to 255"));
@@ -140,8 +142,8 @@ TEST_CASE("Specialization: apply_to needs a new assumption") {
 }
 
 TEST_CASE("--specialize: library has general and specialized code") {
-  SourceFiles files;
-  std::string path = files.add("copy.tc", copy_source);
+  TemporaryFolder files;
+  std::string path = files.write("copy.tc", copy_source);
   CompileResult result = compile(matmul_options(path, {"stride % 16 && x % 16", "n == 32"}));
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
   CHECK_FALSE(contains(result.diagnostics_text, "specialization"));
@@ -159,18 +161,18 @@ TEST_CASE("--specialize: library has general and specialized code") {
 }
 
 TEST_CASE("compile: only general code without --specialize") {
-  SourceFiles files;
-  std::string path = files.add("copy.tc", copy_source);
+  TemporaryFolder files;
+  std::string path = files.write("copy.tc", copy_source);
   CompileResult result = compile(matmul_options(path, {}));
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
   CHECK(result.library.kernels.at(0).variants.size() == 1);
 }
 
 TEST_CASE("--specialize: applies to kernels with all parameters") {
-  SourceFiles files;
+  TemporaryFolder files;
   std::string path =
-      files.add("two.tc", "__global__ void one(float *x, int n, int m) { if (n) *x = m; }\n"
-                          "__global__ void two(float *x, int n) { if (n) *x = 1; }\n");
+      files.write("two.tc", "__global__ void one(float *x, int n, int m) { if (n) *x = m; }\n"
+                            "__global__ void two(float *x, int n) { if (n) *x = 1; }\n");
   CompileResult result = compile(matmul_options(path, {"m % 8 && n == 1"}));
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
   CHECK(result.library.kernels.at(0).variants.size() == 2);
@@ -183,17 +185,17 @@ TEST_CASE("--specialize: applies to kernels with all parameters") {
   CompileOptions only_two = matmul_options(path, {"m % 8"});
   only_two.kernels = {"two"};
   CHECK(contains(compile(only_two).diagnostics_text, "no kernel has a parameter `m`"));
-  path = files.add("apart.tc", "__global__ void one(float *x, int n) { if (n) *x = 1; }\n"
-                               "__global__ void two(float *x, int m) { if (m) *x = 1; }\n");
+  path = files.write("apart.tc", "__global__ void one(float *x, int n) { if (n) *x = 1; }\n"
+                                 "__global__ void two(float *x, int m) { if (m) *x = 1; }\n");
   CHECK(contains(compile(matmul_options(path, {"m % 8 && n % 8"})).diagnostics_text,
                  "no kernel has all of these parameters; give one specialization per kernel"));
 }
 
 TEST_CASE("--specialize: [kernel] replaces the general assumptions") {
-  SourceFiles files;
+  TemporaryFolder files;
   std::string path =
-      files.add("two.tc", "__global__ void one(float *x, int n, int m) { if (n) *x = m; }\n"
-                          "__global__ void two(float *x, int n) { if (n) *x = 1; }\n");
+      files.write("two.tc", "__global__ void one(float *x, int n, int m) { if (n) *x = m; }\n"
+                            "__global__ void two(float *x, int n) { if (n) *x = 1; }\n");
   auto specialization_of = [&](std::vector<std::string> specialization, size_t kernel) {
     CompileResult result = compile(matmul_options(path, std::move(specialization)));
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
@@ -231,8 +233,8 @@ TEST_CASE("--specialize: [kernel] replaces the general assumptions") {
 }
 
 TEST_CASE("--specialize: warns about assumptions without effect") {
-  SourceFiles files;
-  std::string path = files.add("copy.tc", copy_source);
+  TemporaryFolder files;
+  std::string path = files.write("copy.tc", copy_source);
   CompileResult result = compile(matmul_options(path, {"stride % 2"}));
   CHECK(result.code == ExitCode::ok);
   CHECK(contains(result.diagnostics_text, "warning: specialization `stride % 2` has no effect"));
@@ -240,8 +242,8 @@ TEST_CASE("--specialize: warns about assumptions without effect") {
 }
 
 TEST_CASE("--emit: prints the stage of the specialized kernel") {
-  SourceFiles files;
-  CompileOptions options = matmul_options(files.add("copy.tc", copy_source), {"stride % 16"});
+  TemporaryFolder files;
+  CompileOptions options = matmul_options(files.write("copy.tc", copy_source), {"stride % 16"});
   options.stage = Stage::tile_ir;
   CompileResult result = compile(options);
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
@@ -251,8 +253,8 @@ TEST_CASE("--emit: prints the stage of the specialized kernel") {
 }
 
 TEST_CASE("--explain: names the specialization") {
-  SourceFiles files;
-  CompileOptions options = matmul_options(files.add("copy.tc", copy_source), {"stride % 16"});
+  TemporaryFolder files;
+  CompileOptions options = matmul_options(files.write("copy.tc", copy_source), {"stride % 16"});
   options.explain = true;
   CompileResult result = compile(options);
   REQUIRE(result.code == ExitCode::ok);
@@ -261,9 +263,9 @@ TEST_CASE("--explain: names the specialization") {
 }
 
 TEST_CASE("compile: shards have specialized code") {
-  SourceFiles files;
+  TemporaryFolder files;
   CompileOptions options =
-      matmul_options(files.add("copy.tc", copy_source), {"stride % 16", "n == 32"});
+      matmul_options(files.write("copy.tc", copy_source), {"stride % 16", "n == 32"});
   CompileResult whole = compile(options);
   REQUIRE(whole.code == ExitCode::ok);
   size_t codes = 0;
@@ -276,7 +278,7 @@ TEST_CASE("compile: shards have specialized code") {
     REQUIRE(result.code == ExitCode::ok);
     codes += result.codes.size();
     std::string name = "part" + std::to_string(shard);
-    files.add(name, shard_file(std::move(result.codes)));
+    files.write(name, shard_file(std::move(result.codes)));
     parts.push_back(files.path(name));
   }
   CHECK(codes == 2); // the general code equals the code of one specialization
@@ -289,8 +291,8 @@ TEST_CASE("compile: shards have specialized code") {
 }
 
 TEST_CASE("compile: cache has specialized code") {
-  SourceFiles files;
-  CompileOptions options = matmul_options(files.add("copy.tc", copy_source), {"n == 32"});
+  TemporaryFolder files;
+  CompileOptions options = matmul_options(files.write("copy.tc", copy_source), {"n == 32"});
   options.cache.directory = files.path("cache");
   CompileResult first = compile(options), second = compile(options);
   REQUIRE(second.code == ExitCode::ok);
@@ -305,8 +307,8 @@ TEST_CASE("compile: cache has specialized code") {
 }
 
 TEST_CASE("plan_kernels: lists specialized kernels") {
-  SourceFiles files;
-  std::string path = files.add("copy.tc", copy_source);
+  TemporaryFolder files;
+  std::string path = files.write("copy.tc", copy_source);
   PlannedKernels planned = plan_kernels(matmul_options(path, {"stride % 16", "n == 32"}));
   REQUIRE(planned.code == ExitCode::ok);
   std::string specialization;

@@ -5,9 +5,12 @@
 
 #include "support/contains.h"
 #include "support/messages.h"
-#include "support/source_files.h"
+#include "support/scale_source.h"
+#include "support/temporary_folder.h"
 
 #include "llvm/ADT/StringExtras.h"
+
+#include <doctest/doctest.h>
 
 using namespace tritonc;
 
@@ -68,21 +71,21 @@ std::string problem(const CompileOptions &options) {
 } // namespace
 
 TEST_CASE("plan: variants are all combinations, last axis fastest") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   CHECK(choices({.sources = {path}}) == Texts{"TYPE=half SIZE=128", "TYPE=half SIZE=256",
                                               "TYPE=float SIZE=128", "TYPE=float SIZE=256"});
 }
 
 TEST_CASE("plan: source without axes has one unnamed variant") {
-  SourceFiles files;
-  std::string path = files.add("none.tc", "__global__ void f(float *p) { *p = 1; }");
+  TemporaryFolder files;
+  std::string path = files.write("none.tc", "__global__ void f(float *p) { *p = 1; }");
   CHECK(choices({.sources = {path}}) == Texts{""});
 }
 
 TEST_CASE("--variants, -D: restrict the values of an axis") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   CHECK(choices({.sources = {path}, .variants = "TYPE=float; SIZE=256"}) ==
         Texts{"TYPE=float SIZE=256"});
   CHECK(choices({.sources = {path}, .defines = {{"TYPE", "half"}, {"OTHER", "1"}}}) ==
@@ -93,8 +96,8 @@ TEST_CASE("--variants, -D: restrict the values of an axis") {
 }
 
 TEST_CASE("--variants: undeclared axis is tuned if it has integers") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "__global__ void f(float *p) { *p = N; }");
+  TemporaryFolder files;
+  std::string path = files.write("f.tc", "__global__ void f(float *p) { *p = N; }");
   Plan result = plan({.sources = {path}, .variants = "N=1,2;OP=add,mul"});
   REQUIRE(result.sources.size() == 1);
   REQUIRE(result.sources[0].axes.size() == 2);
@@ -104,25 +107,26 @@ TEST_CASE("--variants: undeclared axis is tuned if it has integers") {
 }
 
 TEST_CASE("compile: warns about an axis that no source uses") {
-  SourceFiles files;
+  TemporaryFolder files;
   CompileOptions options = {.gpus = {find_gpu("80")}};
   options.variants = "TYP=half;TYPE=float;SIZE=64;TM=32,64;KIND=a,b";
-  options.sources = {files.add("a.tc", R"(
+  options.sources = {files.write("a.tc", R"(
 #pragma tritonc tune(SIZE: 64, 128) tune(TM: 32, 64) variant(KIND: a = {HAS=1}, b = {HASNT=1})
 #if HASNT
 #endif
 __global__ void one(float *x) { *(x + 0 ... SIZE) = 1; }
 )"),
-                     files.add("b.tc", "__global__ void two(TYPE *x) { *x = 1; }")};
+                     files.write("b.tc", "__global__ void two(TYPE *x) { *x = 1; }")};
   CHECK(llvm::join(test::texts_of(compile(options).diagnostics_text, "warning"), "\n") ==
         "no source uses axis `TM`: all its values give the same code\n"
         "no source uses axis `TYP`: all its values give the same code");
 }
 
 TEST_CASE("--variants: rejects unknown values and wrong syntax") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "#pragma tritonc variant(A: N = { X = 1 }, T = { X = 2 })\n"
-                                       "__global__ void f(float *p) { *p = X; }");
+  TemporaryFolder files;
+  std::string path =
+      files.write("f.tc", "#pragma tritonc variant(A: N = { X = 1 }, T = { X = 2 })\n"
+                          "__global__ void f(float *p) { *p = X; }");
   struct {
     const char *variants, *text;
   } cases[] = {
@@ -142,8 +146,8 @@ TEST_CASE("--variants: rejects unknown values and wrong syntax") {
 }
 
 TEST_CASE("--variants: rejects too many variants") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "__global__ void f(float *p) { *p = 1; }");
+  TemporaryFolder files;
+  std::string path = files.write("f.tc", "__global__ void f(float *p) { *p = 1; }");
   std::string variants;
   for (char axis = 'A'; axis < 'F'; axis++)
     variants += std::string(1, axis) + "=1,2,3,4,5,6;";
@@ -151,8 +155,8 @@ TEST_CASE("--variants: rejects too many variants") {
 }
 
 TEST_CASE("--variants: [kernel] or [gpu] replaces the general values") {
-  SourceFiles files;
-  std::string path = files.add("two.tc", two_kernels);
+  TemporaryFolder files;
+  std::string path = files.write("two.tc", two_kernels);
   CHECK(wanted({.sources = {path}}) ==
         "one sm_80: SIZE=128, SIZE=256; one sm_90a: SIZE=128, SIZE=256; "
         "two sm_80: SIZE=128, SIZE=256; two sm_90a: SIZE=128, SIZE=256");
@@ -170,8 +174,8 @@ TEST_CASE("--variants: [kernel] or [gpu] replaces the general values") {
 }
 
 TEST_CASE("--variants: [sm_80] also applies to PTX for compute_80") {
-  SourceFiles files;
-  CompileOptions options = {.sources = {files.add("scale.tc", scale_source)},
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("scale.tc", scale_source)},
                             .variants = "TYPE=half;SIZE=128;[sm_80]SIZE=256;[sm_90a]SIZE=64",
                             .gpus = {find_gpu("80"), find_gpu("90a"), find_ptx("80")}};
   CHECK(wanted(options) == "scale sm_80: TYPE=half SIZE=256; scale sm_90a: TYPE=half SIZE=64; "
@@ -181,15 +185,15 @@ TEST_CASE("--variants: [sm_80] also applies to PTX for compute_80") {
                            "scale compute_90: TYPE=half SIZE=128");
   options.variants = "TYPE=half";
   options.variant_file =
-      files.add("v.json", R"([{"SIZE": 512, "arch": "sm_90"}, {"SIZE": 64, "arch": "sm_80"}])");
+      files.write("v.json", R"([{"SIZE": 512, "arch": "sm_90"}, {"SIZE": 64, "arch": "sm_80"}])");
   CHECK(wanted(options) == "scale sm_80: TYPE=half SIZE=64; "
                            "scale sm_90a: TYPE=half SIZE=128, TYPE=half SIZE=256; "
                            "scale compute_90: TYPE=half SIZE=512");
 }
 
 TEST_CASE("--kernels: selects kernels by name") {
-  SourceFiles files;
-  std::string path = files.add("two.tc", two_kernels);
+  TemporaryFolder files;
+  std::string path = files.write("two.tc", two_kernels);
   CHECK(wanted({.sources = {path}, .kernels = {"two"}}) ==
         "one sm_80: ; one sm_90a: ; two sm_80: SIZE=128, SIZE=256; two sm_90a: SIZE=128, SIZE=256");
   CompileResult result =
@@ -203,8 +207,8 @@ TEST_CASE("--kernels: selects kernels by name") {
 }
 
 TEST_CASE("compile: library has only selected variants and values") {
-  SourceFiles files;
-  std::string path = files.add("two.tc", two_kernels);
+  TemporaryFolder files;
+  std::string path = files.write("two.tc", two_kernels);
   CompileResult result = compile({.sources = {path},
                                   .variants = "[one,sm_80]SIZE=64;[two]SIZE=32",
                                   .gpus = {find_gpu("80"), find_gpu("90a")},
@@ -228,9 +232,9 @@ TEST_CASE("compile: library has only selected variants and values") {
 }
 
 TEST_CASE("--variant-file: lists variants") {
-  SourceFiles files;
-  std::string path = files.add("two.tc", two_kernels);
-  std::string list = files.add("v.json", R"([{"SIZE": [64, "32"], "kernel": "one"},
+  TemporaryFolder files;
+  std::string path = files.write("two.tc", two_kernels);
+  std::string list = files.write("v.json", R"([{"SIZE": [64, "32"], "kernel": "one"},
                                              {"SIZE": 128, "kernel": "one", "arch": ["90a"]},
                                              {"EXTRA": 7}])");
   // The last entry is for all kernels and does not restrict SIZE.
@@ -239,22 +243,22 @@ TEST_CASE("--variant-file: lists variants") {
         "one sm_90a: SIZE=128 EXTRA=7, SIZE=256 EXTRA=7, SIZE=64 EXTRA=7, SIZE=32 EXTRA=7; "
         "two sm_80: SIZE=128 EXTRA=7, SIZE=256 EXTRA=7; "
         "two sm_90a: SIZE=128 EXTRA=7, SIZE=256 EXTRA=7");
-  files.add("v.json", R"([{"SIZE": [64, 32], "kernel": "one"},
+  files.write("v.json", R"([{"SIZE": [64, 32], "kernel": "one"},
                           {"SIZE": 128, "kernel": "one", "arch": "sm_90a"}])");
   CHECK(wanted({.sources = {path}, .variant_file = list}) ==
         "one sm_80: SIZE=64, SIZE=32; one sm_90a: SIZE=128, SIZE=64, SIZE=32; "
         "two sm_80: SIZE=128, SIZE=256; two sm_90a: SIZE=128, SIZE=256");
   CHECK(plan({.sources = {path}, .variant_file = list}).dependencies == Texts{list});
   // Two variants that are not all combinations of some axis values.
-  std::string scale = files.add("scale.tc", scale_source);
-  files.add("v.json", R"([{"TYPE": "half", "SIZE": 128}, {"TYPE": "float", "SIZE": 512}])");
+  std::string scale = files.write("scale.tc", scale_source);
+  files.write("v.json", R"([{"TYPE": "half", "SIZE": 128}, {"TYPE": "float", "SIZE": 512}])");
   CHECK(choices({.sources = {scale}, .variant_file = list}) ==
         Texts{"TYPE=half SIZE=128", "TYPE=float SIZE=512"});
 }
 
 TEST_CASE("--variant-file: rejects malformed files") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   struct {
     const char *json, *text;
   } cases[] = {
@@ -268,7 +272,7 @@ TEST_CASE("--variant-file: rejects malformed files") {
   };
   for (const auto &expected : cases) {
     CAPTURE(expected.json);
-    std::string list = files.add("v.json", expected.json);
+    std::string list = files.write("v.json", expected.json);
     CHECK(contains(problem({.sources = {path}, .variant_file = list}), expected.text));
   }
   CHECK(contains(problem({.sources = {path}, .variant_file = files.path("none.json")}),
@@ -276,8 +280,8 @@ TEST_CASE("--variant-file: rejects malformed files") {
 }
 
 TEST_CASE("--where: excludes variants and gives the reason") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   CHECK(choices({.sources = {path}, .where = {"SIZE * 2 <= 256", "TYPE != half"}}) ==
         Texts{"TYPE=float SIZE=128"});
   Plan result = plan({.sources = {path}, .where = {"SIZE > 128", "TYPE == half"}});
@@ -295,14 +299,14 @@ TEST_CASE("--where: excludes variants and gives the reason") {
                  "column 11: `kernel` is never `scael`; known values: scale"));
   CHECK(contains(problem({.sources = {path}, .where = {"arch > 80"}}), "`arch` needs --arch"));
   // A condition on an axis does not restrict a source without this axis.
-  std::string other = files.add("other.tc", "__global__ void f(float *p) { *p = 1; }");
+  std::string other = files.write("other.tc", "__global__ void f(float *p) { *p = 1; }");
   CHECK(choices({.sources = {path, other}, .where = {"SIZE < 200 && TYPE == half"}}) ==
         Texts{"TYPE=half SIZE=128", ""});
 }
 
 TEST_CASE("--variants: rejects wrong brackets") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
   std::vector<const Gpu *> gpus = {find_gpu("80")};
   CHECK(contains(problem({.sources = {path}, .variants = "[]SIZE=1", .gpus = gpus}),
                  "invalid --variants `"));
