@@ -293,8 +293,8 @@ int64_t divisor_of(const Poly &poly, const Function &fn) {
           term = wrapping_mul(term, parameter.multiple_of);
     divisor = std::gcd(divisor, term < 0 ? -uint64_t(term) : uint64_t(term));
   }
-  constexpr uint64_t most = uint64_t(1) << 62; // 2^62 also divides what 2^63 divides
-  return int64_t(divisor > most ? most : divisor);
+  constexpr uint64_t max_value = uint64_t(1) << 62; // 2^62 also divides what 2^63 divides
+  return int64_t(divisor > max_value ? max_value : divisor);
 }
 
 Value *emit(Builder &builder, const Poly &poly) {

@@ -131,10 +131,10 @@ double bank_conflicts(const std::vector<uint32_t> &addresses, uint32_t bytes) {
         uint32_t word = (addresses[lane] + byte) / word_bytes;
         words_of_bank[word % banks].insert(word);
       }
-    size_t most = 0;
+    size_t max_value = 0;
     for (const auto &[bank, words] : words_of_bank)
-      most = std::max(most, words.size());
-    taken += most;
+      max_value = std::max(max_value, words.size());
+    taken += max_value;
   }
   return double(taken) / double(times);
 }

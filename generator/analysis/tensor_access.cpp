@@ -290,16 +290,16 @@ struct Emitter {
   }
 
   Value *emit_extent(const TensorExtent &extent) {
-    constexpr int64_t most = int64_t(1) << 31; // coordinates are i32
+    constexpr int64_t max_extent = int64_t(1) << 31; // coordinates are i32
     if (!extent.known)
-      return builder.i64(most);
-    Value *least = nullptr;
+      return builder.i64(max_extent);
+    Value *smallest = nullptr;
     for (const Poly &bound : extent.bounds) {
       Value *end = emit_at_top(bound);
-      least = least ? builder.binary(Opcode::min_, least, end) : end;
+      smallest = smallest ? builder.binary(Opcode::min_, smallest, end) : end;
     }
-    if (least)
-      return least;
+    if (smallest)
+      return smallest;
     Value *sum = builder.i64(extent.touched);
     for (const TensorExtent::Repeated &repeated : extent.repeated) {
       Value *times = builder.cast(repetitions(repeated.counter), Elem::i64);

@@ -52,11 +52,12 @@ size_t size_once_unpacked(const char *image) {
 // An LZ4 block: literal bytes and copies of earlier output alternate, and literals come last. Each
 // size has 4 bits; a size of 15 continues in the next bytes while they are 255. Returns false if
 // the data is not a valid LZ4 block.
-bool unpack_lz4(llvm::ArrayRef<uint8_t> packed, size_t most, llvm::SmallVectorImpl<uint8_t> &out) {
+bool unpack_lz4(llvm::ArrayRef<uint8_t> packed, size_t max_value,
+                llvm::SmallVectorImpl<uint8_t> &out) {
   size_t at = 0;
   auto size_from = [&](size_t half) {
     bool goes_on = half == 15;
-    while (goes_on && at < packed.size() && half <= most) {
+    while (goes_on && at < packed.size() && half <= max_value) {
       goes_on = packed[at] == 255;
       half += packed[at++];
     }
@@ -65,7 +66,7 @@ bool unpack_lz4(llvm::ArrayRef<uint8_t> packed, size_t most, llvm::SmallVectorIm
   while (at < packed.size()) {
     uint8_t sizes = packed[at++];
     size_t literals = size_from(sizes >> 4);
-    if (literals > packed.size() - at || literals > most - out.size())
+    if (literals > packed.size() - at || literals > max_value - out.size())
       return false;
     out.append(packed.begin() + at, packed.begin() + at + literals);
     at += literals;
@@ -76,7 +77,7 @@ bool unpack_lz4(llvm::ArrayRef<uint8_t> packed, size_t most, llvm::SmallVectorIm
     size_t back = llvm::support::endian::read16le(packed.data() + at);
     at += 2;
     size_t copied = 4 + size_from(sizes & 15);
-    if (back == 0 || back > out.size() || copied > most - out.size())
+    if (back == 0 || back > out.size() || copied > max_value - out.size())
       return false;
     for (; copied > 0; copied--)
       out.push_back(uint8_t(out[out.size() - back]));

@@ -195,26 +195,26 @@ std::optional<bool> value_of(const Op &comparison) {
   std::optional<int64_t> offset = (left->offset - right->offset).as_constant();
   if (!offset)
     return std::nullopt;
-  int64_t least = *offset, most = *offset;
+  int64_t min_value = *offset, max_value = *offset;
   const Shape &shape = comparison.result()->type.shape;
   for (size_t d = 0; d < shape.size(); d++) {
     std::optional<int64_t> stride = (left->strides[d] - right->strides[d]).as_constant();
     if (!stride)
       return std::nullopt;
-    (*stride < 0 ? least : most) += *stride * (shape[d] - 1);
+    (*stride < 0 ? min_value : max_value) += *stride * (shape[d] - 1);
   }
   std::string_view pred = comparison.get(attr::pred_);
   auto always = [](bool all, bool none) {
     return all ? std::optional(true) : none ? std::optional(false) : std::nullopt;
   };
   if (pred == "lt")
-    return always(most < 0, least >= 0);
+    return always(max_value < 0, min_value >= 0);
   if (pred == "le")
-    return always(most <= 0, least > 0);
+    return always(max_value <= 0, min_value > 0);
   if (pred == "gt")
-    return always(least > 0, most <= 0);
+    return always(min_value > 0, max_value <= 0);
   if (pred == "ge")
-    return always(least >= 0, most < 0);
+    return always(min_value >= 0, max_value < 0);
   return std::nullopt;
 }
 

@@ -88,8 +88,8 @@ int64_t Function::constant_bytes() const {
   if (constant_memory.empty())
     return 0;
   const ConstantMemory &last = constant_memory.back();
-  constexpr uint64_t least = 16; // bytes; any element size divides it
-  return int64_t(std::bit_ceil(std::max(uint64_t(last.offset + last.bytes()), least)));
+  constexpr uint64_t min_bytes = 16; // bytes; any element size divides it
+  return int64_t(std::bit_ceil(std::max(uint64_t(last.offset + last.bytes()), min_bytes)));
 }
 
 Value *Function::add_parameter(std::string name, Type type) {

@@ -103,7 +103,7 @@ bool has_effects(const Expr &expr) { return effect_in(expr) != nullptr; }
 namespace {
 
 bool is_arithmetic(const Expr &expr, int &nodes) {
-  constexpr int most = 1000; // constants that refer to constants can grow exponentially
+  constexpr int max_nodes = 1000; // constants that refer to constants can grow exponentially
   switch (expr.kind) {
   case Expr::Kind::integer:
   case Expr::Kind::real:
@@ -121,7 +121,7 @@ bool is_arithmetic(const Expr &expr, int &nodes) {
   default:
     return false;
   }
-  if (++nodes > most || expr.type.is_tile() || !expr.type.is_number())
+  if (++nodes > max_nodes || expr.type.is_tile() || !expr.type.is_number())
     return false;
   return std::all_of(expr.operands.begin(), expr.operands.end(),
                      [&](const ExprPtr &operand) { return is_arithmetic(*operand, nodes); });

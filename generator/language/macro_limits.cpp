@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t max_characters = 1 << 20;         // per expansion
 constexpr uint64_t max_in_all = 16 * max_characters; // all expansions written in files
 constexpr uint64_t max_in_directive = 4096;          // each may be `(`, one recursion of clang
-constexpr uint64_t most_steps = 16 << 20;
+constexpr uint64_t max_steps = 16 << 20;
 constexpr int max_depth = 200;
 constexpr int max_nesting = 1000; // operators in a directive, before expansion
 
@@ -69,7 +69,7 @@ void MacroLimits::MacroExpands(const clang::Token &name, const clang::MacroDefin
   bool in_directive = pp_.isParsingIfOrElifDirective();
   in_directive_ += in_directive && is_outermost ? size : 0;
   if (std::max(size, in_directive_) > (in_directive ? max_in_directive : max_characters) ||
-      total_ > max_in_all || steps_ > most_steps)
+      total_ > max_in_all || steps_ > max_steps)
     stop(Message::macro_too_large, name.getLocation(), {pp_.getSpelling(name)});
 }
 
@@ -102,7 +102,7 @@ uint64_t MacroLimits::size_of(llvm::ArrayRef<clang::Token> tokens, const clang::
     return max_characters + 1;
   depth_++;
   uint64_t size = 0;
-  for (size_t i = 0; i < tokens.size() && size <= max_characters && steps_ <= most_steps; i++) {
+  for (size_t i = 0; i < tokens.size() && size <= max_characters && steps_ <= max_steps; i++) {
     const clang::Token &token = tokens[i];
     steps_++;
     if (is_end(token) || token.isAnnotation())

@@ -121,9 +121,9 @@ Division with_result(llvm::IRBuilder<> &builder, llvm::Value *x, llvm::Value *y,
   llvm::Value *wrong = builder.CreateICmpEQ(y, llvm::ConstantInt::get(type, 0));
   if (is_signed) {
     x = builder.CreateFreeze(x);
-    auto least = llvm::APInt::getSignedMinValue(type->getIntegerBitWidth());
+    auto min_value = llvm::APInt::getSignedMinValue(type->getIntegerBitWidth());
     llvm::Value *overflows =
-        builder.CreateAnd(builder.CreateICmpEQ(x, llvm::ConstantInt::get(type, least)),
+        builder.CreateAnd(builder.CreateICmpEQ(x, llvm::ConstantInt::get(type, min_value)),
                           builder.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(type)));
     wrong = builder.CreateOr(wrong, overflows);
   }

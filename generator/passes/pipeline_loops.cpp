@@ -183,15 +183,16 @@ struct State {
         candidates.push_back(*found);
         bytes += found->bytes();
       }
-    const int64_t in_use = stages_in_use(), least = in_use + 1;
+    const int64_t in_use = stages_in_use(), min_count = in_use + 1;
     if (candidates.empty())
       return;
     int64_t fitting =
         (gpu.max_shared_bytes - bytes_beside({candidates.begin(), candidates.end()}, loop)) / bytes;
-    if (fitting < least)
+    if (fitting < min_count)
       return;
-    int64_t most = std::min((alone ? max_stages_alone : max_stages) + in_use - 1, fitting);
-    int64_t stages = std::clamp(gpu.max_shared_bytes / (alone ? 1 : 2) / bytes, least, most);
+    int64_t max_count = std::min((alone ? max_stages_alone : max_stages) + in_use - 1, fitting);
+    int64_t stages =
+        std::clamp(gpu.max_shared_bytes / (alone ? 1 : 2) / bytes, min_count, max_count);
     const int64_t ahead = stages - in_use;
 
     for (const Candidate &candidate : candidates)

@@ -42,23 +42,23 @@ namespace {
 // Partials per iteration, so that a thread has registers for the elements that it loads: 64. By
 // select_mma a thread has at most 32 elements of a tile.
 int64_t parts_of_trip(const Type &tile) {
-  constexpr int64_t most = 8, least = 2, elements_under_way = 64 * 128;
-  return std::clamp(elements_under_way / tile.elements(), least, most);
+  constexpr int64_t max_count = 8, min_count = 2, elements_under_way = 64 * 128;
+  return std::clamp(elements_under_way / tile.elements(), min_count, max_count);
 }
 
 struct State {
   Function &fn;
-  const SplitKPartials &divided;
+  const SplitKPartials &split_k;
   SplitKWorkspace parts = {};
   Value *ids[3] = {};
 
   // Loads partial `number` of the program's tile, or partial `last` if `number` is larger.
   Value *part(Builder &builder, Value *number, Value *last, const Type &tile) {
-    Poly row = Poly::symbol(ids[divided.rows_axis]) * Poly::constant(tile.shape[0]);
-    Poly column = Poly::symbol(ids[divided.columns_axis]) * Poly::constant(tile.shape[1]);
+    Poly row = Poly::symbol(ids[split_k.rows_axis]) * Poly::constant(tile.shape[0]);
+    Poly column = Poly::symbol(ids[split_k.columns_axis]) * Poly::constant(tile.shape[1]);
     Value *there = builder.binary(Opcode::min_, number, last);
-    return builder.load(emit_view(builder, parts, divided, Poly::symbol(there),
-                                  Poly::symbol(ids[divided.third_axis()]), row, column, tile));
+    return builder.load(emit_view(builder, parts, split_k, Poly::symbol(there),
+                                  Poly::symbol(ids[split_k.third_axis()]), row, column, tile));
   }
 
   void run() {
@@ -67,7 +67,7 @@ struct State {
     Value *accumulator = loop->results[matmul.carried], *start = loop->operand(1 + matmul.carried);
     Builder builder = Builder::before(fn, loop);
     builder.set_location(loop->location);
-    parts = emit_split_k_workspace(builder, divided, loop->operand(0), accumulator->type.elem);
+    parts = emit_split_k_workspace(builder, split_k, loop->operand(0), accumulator->type.elem);
     for (int axis : {0, 1, 2})
       ids[axis] = builder.program_id(axis);
     const int64_t at_once = parts_of_trip(accumulator->type);

@@ -107,11 +107,11 @@ int warps_for_dot(const Op &dot, const Gpu &gpu) {
   int64_t results = dot.result()->type.elements();
   int64_t registers = results * std::max(bits_of(dot.result()->type.elem), 32) / 32;
   bool is_roomy = gpu.has_cp_async || instruction_for(dot, gpu) != "fma";
-  int64_t most = is_roomy ? 128 : 64; // registers per thread
+  int64_t max_value = is_roomy ? 128 : 64; // registers per thread
   if (results <= 1024)
     return 2;
   int warps = 4;
-  while (warps < max_warps && registers / (32 * warps) > most && results > 8192)
+  while (warps < max_warps && registers / (32 * warps) > max_value && results > 8192)
     warps *= 2;
   return warps;
 }

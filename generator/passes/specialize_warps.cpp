@@ -524,8 +524,8 @@ struct State {
       const Type &tile = matmul.operands[i].load->result()->type;
       size_t along = size_t(*contiguous_axis(matmul.operands[i].load->operand(0)));
       Shape shape = tile.shape;
-      int64_t most = bytes_in_registers / bytes_of(tile.elem) * 32 * fn.producer_warps;
-      while (element_count(shape) > most)
+      int64_t max_value = bytes_in_registers / bytes_of(tile.elem) * 32 * fn.producer_warps;
+      while (element_count(shape) > max_value)
         shape[shape[1 - along] > 1 ? 1 - along : along] /= 2;
       for (int64_t row = 0; row < tile.shape[0]; row += shape[0])
         for (int64_t column = 0; column < tile.shape[1]; column += shape[1])

@@ -22,8 +22,8 @@ struct Host {
   Value *div_up(Value *a, Value *b) { return div(add(builder.add(a, b), -1), b); }
   Value *at_least(Value *a, int64_t b) { return builder.binary(Opcode::max_, a, builder.i32(b)); }
 
-  Value *output_tiles(const SplitKPartials &divided, size_t axis) {
-    return div_up(builder.num_programs(int(axis)), builder.i32(divided.coarsening[axis]));
+  Value *output_tiles(const SplitKPartials &split_k, size_t axis) {
+    return div_up(builder.num_programs(int(axis)), builder.i32(split_k.coarsening[axis]));
   }
 
   Value *handed(Value *value, const char *name) {
@@ -35,22 +35,22 @@ struct Host {
 
 } // namespace
 
-SplitKWorkspace emit_split_k_workspace(Builder &builder, const SplitKPartials &divided,
+SplitKWorkspace emit_split_k_workspace(Builder &builder, const SplitKPartials &split_k,
                                        Value *iterations, Elem elem) {
   Host host{builder};
-  Value *in_row = host.output_tiles(divided, divided.columns_axis);
-  Value *in_matrix = builder.mul(host.output_tiles(divided, divided.rows_axis), in_row);
-  Value *output_tiles = builder.mul(in_matrix, host.output_tiles(divided, divided.third_axis()));
+  Value *in_row = host.output_tiles(split_k, split_k.columns_axis);
+  Value *in_matrix = builder.mul(host.output_tiles(split_k, split_k.rows_axis), in_row);
+  Value *output_tiles = builder.mul(in_matrix, host.output_tiles(split_k, split_k.third_axis()));
 
   Value *at_once = builder.create(Opcode::num_sms_, {}, {Type::scalar(Elem::i32)})->result();
-  Value *most =
+  Value *max_count =
       host.at_least(host.div(iterations, builder.i32(SplitKPartials::min_k_iterations)), 1);
   Value *count = host.at_least(host.div(at_once, output_tiles), 1);
-  count = builder.binary(Opcode::min_, count, most);
+  count = builder.binary(Opcode::min_, count, max_count);
   Value *steps = host.div_up(iterations, count);
 
   Value *bytes = builder.mul(builder.cast(count, Elem::i64), builder.cast(output_tiles, Elem::i64));
-  bytes = builder.mul(bytes, builder.i64(divided.rows * divided.columns * bytes_of(elem)));
+  bytes = builder.mul(bytes, builder.i64(split_k.rows * split_k.columns * bytes_of(elem)));
   Value *memory = builder.create(Opcode::workspace_, {bytes}, {Type::pointer(elem)})->result();
   memory->name = "workspace";
   return {.count = host.handed(count, "parts"),
@@ -62,11 +62,11 @@ SplitKWorkspace emit_split_k_workspace(Builder &builder, const SplitKPartials &d
           .count_on_host = count};
 }
 
-Value *emit_view(Builder &builder, const SplitKWorkspace &parts, const SplitKPartials &divided,
+Value *emit_view(Builder &builder, const SplitKWorkspace &parts, const SplitKPartials &split_k,
                  const Poly &part, const Poly &matrix, const Poly &row, const Poly &column,
                  const Type &tile) {
-  Poly tile_elements = Poly::constant(divided.rows * divided.columns);
-  Poly stride = Poly::symbol(parts.in_row) * Poly::constant(divided.columns);
+  Poly tile_elements = Poly::constant(split_k.rows * split_k.columns);
+  Poly stride = Poly::symbol(parts.in_row) * Poly::constant(split_k.columns);
   Poly offset = part * Poly::symbol(parts.output_tiles) * tile_elements +
                 matrix * Poly::symbol(parts.in_matrix) * tile_elements + row * stride + column;
   std::vector<Value *> operands = {parts.memory, emit(builder, offset), emit(builder, stride),

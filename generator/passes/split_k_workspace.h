@@ -29,12 +29,12 @@ struct SplitKWorkspace {
 
 /// Requires that the grid is still that of programs. The host must be able to compute `iterations`,
 /// the number of iterations of the mainloop.
-SplitKWorkspace emit_split_k_workspace(ir::Builder &builder, const SplitKPartials &divided,
+SplitKWorkspace emit_split_k_workspace(ir::Builder &builder, const SplitKPartials &split_k,
                                        ir::Value *iterations, ir::Elem elem);
 
 /// A view of `tile` in partial `part`, matrix number `matrix`, from element (`row`, `column`).
 ir::Value *emit_view(ir::Builder &builder, const SplitKWorkspace &parts,
-                     const SplitKPartials &divided, const Poly &part, const Poly &matrix,
+                     const SplitKPartials &split_k, const Poly &part, const Poly &matrix,
                      const Poly &row, const Poly &column, const ir::Type &tile);
 
 } // namespace tritonc

@@ -69,7 +69,7 @@ namespace {
 
 struct State {
   Function &fn;
-  const SplitKPartials &divided;
+  const SplitKPartials &split_k;
   bool swapped;
   MatmulLoop matmul = *find_matmul_loop(fn).found;
 
@@ -121,7 +121,7 @@ struct State {
     Builder builder = Builder::before(fn, loop);
     builder.set_location(loop->location);
     SplitKWorkspace parts =
-        emit_split_k_workspace(builder, divided, loop->operand(0), own->type.elem);
+        emit_split_k_workspace(builder, split_k, loop->operand(0), own->type.elem);
     blocks[2] = builder.mul(blocks[2], parts.count_on_host);
     builder.create(Opcode::launch_blocks_, blocks);
     take_part_of_steps(fn, loop, builder.mul(part, parts.steps), parts.steps);
@@ -131,13 +131,13 @@ struct State {
       erase(fn.body->ops[fn.body->ops.size() - 2]);
     Builder store(fn, fn.body, after_loop);
     store.set_location(loop->location);
-    Poly row = Poly::symbol(ids[divided.rows_axis]) * Poly::constant(divided.rows);
-    Poly column = Poly::symbol(ids[divided.columns_axis]) * Poly::constant(divided.columns);
-    Poly matrix = Poly::symbol(ids[divided.third_axis()]);
+    Poly row = Poly::symbol(ids[split_k.rows_axis]) * Poly::constant(split_k.rows);
+    Poly column = Poly::symbol(ids[split_k.columns_axis]) * Poly::constant(split_k.columns);
+    Poly matrix = Poly::symbol(ids[split_k.third_axis()]);
     if (swapped) // the loop computes the transpose
       own = store.trans(own, {1, 0});
     store.store(
-        emit_view(store, parts, divided, Poly::symbol(part), matrix, row, column, own->type), own);
+        emit_view(store, parts, split_k, Poly::symbol(part), matrix, row, column, own->type), own);
   }
 };
 

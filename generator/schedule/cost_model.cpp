@@ -140,10 +140,11 @@ Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile
   auto of = [](Expr::Kind kind, Expr a, Expr b) {
     return Expr::binary(kind, std::move(a), std::move(b));
   };
-  Expr most = of(Expr::Kind::max,
-                 of(Expr::Kind::div, steps, number(SplitKPartials::min_k_iterations)), number(1));
+  Expr max_wanted =
+      of(Expr::Kind::max, of(Expr::Kind::div, steps, number(SplitKPartials::min_k_iterations)),
+         number(1));
   Expr wanted = of(Expr::Kind::max, of(Expr::Kind::div, at_once, tiles), number(1));
-  wanted = of(Expr::Kind::min, wanted, most);
+  wanted = of(Expr::Kind::min, wanted, max_wanted);
   Expr first = div_up(tiles * wanted, at_once) *
                (div_up(steps, wanted) * number(tile.step) + number(tile.rest));
   Expr by_bytes = of(Expr::Kind::div, tiles * wanted * number(part_bytes), number(bytes_per_ns));

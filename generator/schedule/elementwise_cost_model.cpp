@@ -145,14 +145,14 @@ std::optional<ProgramWork> work_of_programs(const Function &canonical, const Gpu
   const int64_t threads = fn.threads();
   int64_t of_thread = min_registers + registers_of_element * work.widest / threads;
   int64_t resident = gpu.registers_per_block / (of_thread * threads);
-  int64_t most = std::min<int64_t>(gpu.max_threads_per_sm / threads, gpu.max_blocks_per_sm);
+  int64_t max_value = std::min<int64_t>(gpu.max_threads_per_sm / threads, gpu.max_blocks_per_sm);
   Expr operations = number(work.once);
   if (work.in_loops)
     operations = operations + *work.in_loops;
   return ProgramWork{.threads = threads,
                      .iterations = work.iterations,
                      .operations = std::move(operations),
-                     .estimated_occupancy = std::clamp<int64_t>(resident, 1, most),
+                     .estimated_occupancy = std::clamp<int64_t>(resident, 1, max_value),
                      .times = gpu.costs->elementwise};
 }
 

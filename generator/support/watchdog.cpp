@@ -66,8 +66,8 @@ std::optional<Error> Watchdog::find_exceeded() const {
   for (const Task::Entry &task : tasks_)
     if (budget_.seconds > 0 && seconds_of(task.clock) - task.started > budget_.seconds)
       return Error{Message::job_too_slow, {task.name, std::to_string(budget_.seconds)}};
-  long long bytes = resident_bytes(), most = budget_.bytes * (long long)tasks_.size();
-  if (budget_.bytes > 0 && !tasks_.empty() && bytes > most)
+  long long bytes = resident_bytes(), max_value = budget_.bytes * (long long)tasks_.size();
+  if (budget_.bytes > 0 && !tasks_.empty() && bytes > max_value)
     return Error{Message::memory_exceeded, {std::to_string(bytes >> 20)}};
   return std::nullopt;
 }

@@ -19,7 +19,7 @@
 #include "backend/ptxas.h"
 #include "emit/cpp_text.h"
 #include "emit/object/bundle.h"
-#include "emit/object/contents.h"
+#include "emit/object/read_library.h"
 #include "emit/report/manifest.h"
 #include "emit/report/report.h"
 #include "support/read_file.h"

@@ -100,9 +100,9 @@ int64_t drawn(const SizeRange &range, Random &random) {
   double low = std::log2(double(range.first)), high = std::log2(double(range.last) + 1);
   auto value = int64_t(std::exp2(low + (high - low) * random.next()));
   value = (value + range.step / 2) / range.step * range.step;
-  int64_t least = (range.first + range.step - 1) / range.step * range.step;
-  int64_t most = range.last / range.step * range.step;
-  return std::clamp(value, least, std::max(least, most));
+  int64_t min_value = (range.first + range.step - 1) / range.step * range.step;
+  int64_t max_value = range.last / range.step * range.step;
+  return std::clamp(value, min_value, std::max(min_value, max_value));
 }
 
 // All values of a parameter.

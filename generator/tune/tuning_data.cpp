@@ -271,14 +271,15 @@ bool same_arguments(const Measurement &a, const Measurement &b) {
 }
 
 std::string some_of(const std::set<std::string> &names) {
-  constexpr size_t most = 3;
+  constexpr size_t max_value = 3;
   std::vector<std::string> few;
   for (const std::string &name : names)
-    if (few.size() < most)
+    if (few.size() < max_value)
       few.push_back(name);
   std::string text = llvm::join(few, ", ");
-  return names.size() > most ? text + " and " + number(int64_t(names.size() - most)) + " more"
-                             : text;
+  return names.size() > max_value
+             ? text + " and " + number(int64_t(names.size() - max_value)) + " more"
+             : text;
 }
 
 } // namespace

@@ -32,7 +32,7 @@ int index_of(const ir::Function &kernel, const std::string &parameter) {
 
 // The range of values of an integer parameter; range_of returns nullopt for other types.
 struct Values {
-  int64_t least, most;
+  int64_t min_value, max_value;
 };
 
 std::optional<Values> range_of(const ir::Parameter &parameter) {
@@ -278,15 +278,15 @@ std::optional<Error> Specialization::problem_with(const ir::Function &kernel) co
     std::optional<Values> range = range_of(parameter);
     if (!range)
       return bad("is neither an integer nor a pointer");
-    if (!assumption.is_value && range->most == 1)
+    if (!assumption.is_value && range->max_value == 1)
       return bad("is a `bool`, which has no multiples; write `" + assumption.parameter + " == 1`");
     if (!assumption.is_value && !both_multiples(parameter.multiple_of, assumption.number))
       return bad("is a multiple of " + std::to_string(parameter.multiple_of) +
                  " by its `__multipleof`; the combined multiple is too large");
     if (assumption.is_value &&
-        (assumption.number < range->least || assumption.number > range->most))
+        (assumption.number < range->min_value || assumption.number > range->max_value))
       return bad("is never " + std::to_string(assumption.number) + ": the range of its type is " +
-                 std::to_string(range->least) + " to " + std::to_string(range->most));
+                 std::to_string(range->min_value) + " to " + std::to_string(range->max_value));
     if (assumption.is_value && assumption.number % parameter.multiple_of != 0)
       return bad("is never " + std::to_string(assumption.number) +
                  ": it is declared `__multipleof(" + std::to_string(parameter.multiple_of) + ")`");

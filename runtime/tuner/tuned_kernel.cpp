@@ -169,15 +169,16 @@ std::vector<std::vector<char>> TunedKernel::results_of(const Ready &which) {
 
 double TunedKernel::distance_between(const std::vector<std::vector<char>> &first,
                                      const std::vector<std::vector<char>> &second) const {
-  double most = 0;
+  double max_value = 0;
   for (std::size_t i = 0; i < memory_.size(); i++) {
     if (first[i].empty())
       continue;
     const Element &element = *memory_[i].element;
     double apart = element.distance(first[i].data(), second[i].data(), memory_[i].count);
-    most = std::max(most, apart == 0 ? 0 : apart / element.tolerance); // integers: infinite
+    max_value =
+        std::max(max_value, apart == 0 ? 0 : apart / element.tolerance); // integers: infinite
   }
-  return most;
+  return max_value;
 }
 
 } // namespace tritonc::v1::tuner

@@ -96,7 +96,7 @@ const std::string specialized = R"(
   })";
 
 constexpr Turns all_turns[] = {Turns::producer_first, Turns::workers_first, Turns::alternate};
-constexpr int most_steps = 8;
+constexpr int max_steps = 8;
 
 struct Outcome {
   Memory memory;
@@ -136,7 +136,7 @@ std::string wrong(const std::string &text, int steps, Turns turns) {
 
 TEST_CASE("warp-specialized matmul: matches the baseline loop") {
   for (Turns turns : all_turns)
-    for (int steps = 1; steps <= most_steps; steps++) {
+    for (int steps = 1; steps <= max_steps; steps++) {
       CAPTURE(steps);
       CHECK(wrong(specialized, steps, turns) == "");
     }
@@ -196,7 +196,7 @@ TEST_CASE("warp-specialized matmul: seeded errors are found") {
     std::string text = specialized;
     text.replace(at, right.size(), instead);
     for (Turns turns : all_turns) {
-      std::string said = wrong(text, most_steps, turns);
+      std::string said = wrong(text, max_steps, turns);
       CAPTURE(right);
       CAPTURE(instead);
       CAPTURE(said);

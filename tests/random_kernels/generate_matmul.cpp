@@ -42,7 +42,7 @@ struct Generator::Product {
     int pointers = -1;      // index of a variable
     Expr start;             // the pointers at the first K tile
     int tile = -1;          // index of a variable
-    double most = 0;
+    double max_value = 0;
   };
   Scalar scalar = Scalar::half; // of the operands
   int64_t m = 0, n = 0, k = 0, iterations = 0;
@@ -130,8 +130,8 @@ void Generator::matmul_loop() {
     parameter.data = may_be_approximate && is_float(f.stored)
                          ? Data{-63, 63, 5}
                          : draw_.pick({Data{-3, 3}, Data{-2, 2}, Data{0, 3}, Data{-1, 1}});
-    f.most = std::ldexp(double(parameter.data.high), -parameter.data.fraction_bits);
-    Range range{-f.most, f.most, parameter.data.fraction_bits};
+    f.max_value = std::ldexp(double(parameter.data.high), -parameter.data.fraction_bits);
+    Range range{-f.max_value, f.max_value, parameter.data.fraction_bits};
     int base = new_parameter("x", {f.stored, true, {}, draw_.chance(15)}, parameter,
                              {.range = range, .is_fixed = true, .may_read = true});
 
@@ -178,7 +178,7 @@ void Generator::matmul_loop() {
   // --- The accumulator.
 
   int64_t length = p.iterations * p.k;
-  double total = double(std::max<int64_t>(length, p.k)) * p.a.most * p.b.most;
+  double total = double(std::max<int64_t>(length, p.k)) * p.a.max_value * p.b.max_value;
   int fraction = may_be_approximate ? 10 : 0;
   Range range{-total, total, fraction, may_be_approximate};
   Made first{literal(Scalar::int32, 0), {}};
@@ -247,7 +247,8 @@ void Generator::matmul_loop() {
   };
   if (is_prefetched(p.form))
     for (Product::Factor *f : factors) {
-      f->tile = declare_new("t", tile_type(*f), {.range = {-f->most, f->most}, .is_fixed = true});
+      f->tile = declare_new("t", tile_type(*f),
+                            {.range = {-f->max_value, f->max_value}, .is_fixed = true});
       Expr loaded = load(of(f->pointers).expr);
       emit(declare(f->tile, f->mask.empty() ? std::move(loaded)
                                             : load_of(*f, nullptr, of(f->pointers).expr)));
@@ -300,7 +301,8 @@ void Generator::matmul_loop() {
           uses.push_back(use_of(*f, std::move(loaded)));
           continue;
         }
-        f->tile = declare_new("t", tile_type(*f), {.range = {-f->most, f->most}, .is_fixed = true});
+        f->tile = declare_new("t", tile_type(*f),
+                              {.range = {-f->max_value, f->max_value}, .is_fixed = true});
         emit(declare(f->tile, std::move(loaded)));
         if (draw_.chance(12)) { // modified before the dot, within the same range
           Expr changed = draw_.chance(50)
@@ -366,7 +368,7 @@ void Generator::matmul_loop() {
   if (p.chained >= 0)
     publish(p.chained, {-chained_total, chained_total});
   if (sums_rows)
-    publish(p.rows, {-double(length) * p.a.most, double(length) * p.a.most});
+    publish(p.rows, {-double(length) * p.a.max_value, double(length) * p.a.max_value});
   if (!draw_.chance(70))
     return;
   Made result = of(p.sum);

@@ -93,7 +93,7 @@ private:
   std::optional<Made> rounded_function(Scalar scalar, const Shape &shape, int depth);
   std::optional<Made> dot_of(const Shape &shape, int depth);
   std::optional<Made> other_dot(Scalar scalar, const Shape &shape, int depth);
-  Made factor(Scalar scalar, const Shape &shape, double most, int depth);
+  Made factor(Scalar scalar, const Shape &shape, double max_value, int depth);
   bool has_tile_arm() const;
   Shape operand_shape(const Shape &shape);
   Scalar operand_scalar(Scalar scalar);

@@ -180,11 +180,11 @@ std::string details(const KernelInterface &kernel, bool self_contained) {
 std::string listing_assertion(const std::string &indent, const std::string &condition,
                               const std::string &what, std::vector<std::string> there_is,
                               const std::string &remark) {
-  constexpr size_t most = 64;
+  constexpr size_t max_count = 64;
   size_t count = there_is.size();
-  if (count > most) {
-    there_is.resize(most);
-    there_is.push_back("and " + std::to_string(count - most) + " more");
+  if (count > max_count) {
+    there_is.resize(max_count);
+    there_is.push_back("and " + std::to_string(count - max_count) + " more");
   }
   std::string next = "\n" + indent + std::string(14, ' ');
   std::string out = indent + "static_assert(" + condition + "," + next +
@@ -404,9 +404,10 @@ std::string preload_functions(bool is_tuned) {
 /// The function that fills a constant.
 std::string setter_function(const Setter &setter) {
   bool is_typed = !setter.element.empty();
-  std::string most = std::to_string(setter.count) + (is_typed ? " elements" : " bytes");
+  std::string max_count = std::to_string(setter.count) + (is_typed ? " elements" : " bytes");
   std::string out = comment(
-      "  ", "Fills the constant memory `" + comment_text(setter.constant) + "`, at most " + most +
+      "  ", "Fills the constant memory `" + comment_text(setter.constant) + "`, at most " +
+                max_count +
                 ", by copies in the stream, for\nall variants on its device. It loads their code "
                 "first. Not allowed during a graph capture.");
   return out +

@@ -98,25 +98,25 @@ private:
     row("compiled for   ", api, ";");
     row("variants       ", tuned, ";");
     row("also for       ", specialization_of(kernel), ";");
-    const Variant &least = min_demanding(kernel);
-    row("arguments      ", pointer_rules(least), ";");
+    const Variant &simplest = min_demanding(kernel);
+    row("arguments      ", pointer_rules(simplest), ";");
     std::vector<std::string> constants;
     for (const Setter &setter : kernel.setters)
       constants.push_back(comment_text(setter.constant) + ", filled by " + setter.name);
     row("constants      ", constants, ";");
     std::vector<std::string> grid, requirements;
-    for (const Expr &axis : least.plan.grid)
-      grid.push_back(comment_text(text_of(axis, least.parameters)));
-    for (const Parameter &parameter : least.parameters)
+    for (const Expr &axis : simplest.plan.grid)
+      grid.push_back(comment_text(text_of(axis, simplest.parameters)));
+    for (const Parameter &parameter : simplest.parameters)
       if (!parameter.is_pointer && parameter.multiple_of > 1)
         requirements.push_back(comment_text(parameter.name) + " % " +
                                std::to_string(parameter.multiple_of) + " == 0");
-    for (const Requirement &requirement : least.plan.requirements)
+    for (const Requirement &requirement : simplest.plan.requirements)
       requirements.push_back(comment_text(requirement.text));
     row("requires       ", requirements, ",");
     row("grid           ", grid, ",");
     if (!tuned.empty() && (!grid.empty() || !requirements.empty()))
-      row("               ", {"(with " + join(values_of(kernel, least), ", ") + ")"}, "");
+      row("               ", {"(with " + join(values_of(kernel, simplest), ", ") + ")"}, "");
     if (kernel.entry->variants.front().plan.grid.empty())
       row("grid           ", {"given by the caller"}, "");
     return out;

@@ -4,9 +4,9 @@
 // definitions. The reader parses them into trees, and the trees into descriptors: the n-th part of
 // an initializer is the n-th member. It supports no other C++ syntax.
 //
-// Tested by tests/unit/emit/contents_test.cpp.
+// Tested by tests/unit/emit/read_library_test.cpp.
 
-#include "emit/object/contents.h"
+#include "emit/object/read_library.h"
 
 #include <tritonc/descriptor.hpp>
 

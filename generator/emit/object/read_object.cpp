@@ -8,9 +8,9 @@
 // The reader finds kernels by their symbols: the name begins with `tritonc_`, and the size is the
 // size of a descriptor.
 //
-// Tested by tests/unit/emit/contents_test.cpp.
+// Tested by tests/unit/emit/read_library_test.cpp.
 
-#include "emit/object/contents.h"
+#include "emit/object/read_library.h"
 
 #include <tritonc/descriptor.hpp>
 
@@ -40,10 +40,10 @@ template <typename T> T value_of(llvm::Expected<T> expected) {
 }
 
 /// Checks a count against a limit that no undamaged file exceeds.
-uint32_t sane(uint32_t count, uint32_t most) {
-  if (count > most)
-    throw Damage{"it counts " + std::to_string(count) + " where at most " + std::to_string(most) +
-                 " can be"};
+uint32_t sane(uint32_t count, uint32_t max_value) {
+  if (count > max_value)
+    throw Damage{"it counts " + std::to_string(count) + " where at most " +
+                 std::to_string(max_value) + " can be"};
   return count;
 }
 

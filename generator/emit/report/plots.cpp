@@ -35,10 +35,10 @@ struct Group {
 };
 
 int64_t fastest(const Measurement &measurement) {
-  int64_t least = INT64_MAX;
+  int64_t min_value = INT64_MAX;
   for (const Measurement::Time &time : measurement.times)
-    least = std::min(least, time.nanoseconds);
-  return least;
+    min_value = std::min(min_value, time.nanoseconds);
+  return min_value;
 }
 
 std::vector<Group> groups_of(const KernelEntry &kernel) {

@@ -8,8 +8,8 @@ namespace {
 
 /// Plain data, so that destructors that run at thread exit can use it.
 struct Stack {
-  static constexpr std::size_t most = 256;
-  Context *contexts[most];
+  static constexpr std::size_t max_depth = 256;
+  Context *contexts[max_depth];
   std::size_t depth;
 };
 thread_local Stack stack;
@@ -26,7 +26,7 @@ bool is_known(const Context *context) {
 }
 
 Result push(Context *context) {
-  if (stack.depth == Stack::most)
+  if (stack.depth == Stack::max_depth)
     return out_of_memory;
   stack.contexts[stack.depth++] = context;
   return success;
@@ -42,7 +42,7 @@ Result create(Context **context, unsigned flags, Device device) {
     return state->fault;
   if (Result refused = refuse_during_capture())
     return refused;
-  if (stack.depth == Stack::most)
+  if (stack.depth == Stack::max_depth)
     return out_of_memory;
   *context = driver().make_context(device, flags);
   return push(*context);

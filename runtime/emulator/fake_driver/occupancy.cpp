@@ -50,10 +50,10 @@ Result potential_block(int *grid, int *threads, Kernel *function, SharedBytesOfB
                [&](Kernel &kernel, Device device, const Gpu &gpu) -> Result {
                  if (!threads)
                    return invalid_value;
-                 int most = int(kernel.code->threads), best = 0;
+                 int max_threads = int(kernel.code->threads), best = 0;
                  if (limit > 0)
-                   most = std::min(most, limit);
-                 for (int size = most / 32 * 32; size > 0; size -= 32) {
+                   max_threads = std::min(max_threads, limit);
+                 for (int size = max_threads / 32 * 32; size > 0; size -= 32) {
                    std::size_t bytes = shared_of ? shared_of(size) : shared_bytes;
                    int blocks = resident_blocks(kernel, device, gpu, size, bytes);
                    if (blocks * size <= best)

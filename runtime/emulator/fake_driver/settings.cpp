@@ -14,10 +14,11 @@ constexpr int max_devices = 64;
 
 /// Reads a number in [least, most]; it must be all of `text`.
 template <typename Number>
-bool read(std::string_view text, Number least, Number most, Number &number) {
+bool read(std::string_view text, Number min_value, Number max_value, Number &number) {
   Number value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+  if (error != std::errc() || end != text.data() + text.size() || value < min_value ||
+      value > max_value)
     return false;
   number = value;
   return true;
@@ -32,8 +33,8 @@ bool read_bytes(std::string_view text, std::size_t &bytes) {
   }
   if (shift)
     text.remove_suffix(1);
-  constexpr std::size_t most = std::size_t(1) << 46;
-  if (!read(text, std::size_t(0), most >> shift, bytes))
+  constexpr std::size_t max_value = std::size_t(1) << 46;
+  if (!read(text, std::size_t(0), max_value >> shift, bytes))
     return false;
   bytes <<= shift;
   return true;
@@ -129,11 +130,11 @@ std::string add_missing(std::string_view text, Settings &settings) {
 
 /// Applies one setting. Returns the expected value on an error, otherwise "".
 std::string set(std::string_view name, std::string_view value, Settings &settings, bool &is_known) {
-  auto number = [&](auto least, auto most, auto &target) -> std::string {
+  auto number = [&](auto min_value, auto max_value, auto &target) -> std::string {
     using Number = std::decay_t<decltype(target)>;
-    if (read(value, Number(least), Number(most), target))
+    if (read(value, Number(min_value), Number(max_value), target))
       return {};
-    return "a number from " + std::to_string(least) + " to " + std::to_string(most);
+    return "a number from " + std::to_string(min_value) + " to " + std::to_string(max_value);
   };
   Options &options = settings.options;
   if (name == "order")

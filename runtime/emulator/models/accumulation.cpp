@@ -125,7 +125,7 @@ float fused_dot(const Accumulation &how, unsigned k, const float *a, unsigned st
                 int min_exponent_a, const float *b, unsigned stride_b, int min_exponent_b,
                 float c) {
   if (how.unpacked) {
-    constexpr int least = min_exponent(Input::f16);
+    constexpr int min_value = min_exponent(Input::f16);
     float sum = 0;
     for (unsigned half = 0; half < 2; half++) {
       float x[16], y[16];
@@ -134,7 +134,7 @@ float fused_dot(const Accumulation &how, unsigned k, const float *a, unsigned st
         x[i] = a[at * stride_a];
         y[i] = b[at * stride_b];
       }
-      sum = fused_block(how, 16, x, 1, least, y, 1, least, sum);
+      sum = fused_block(how, 16, x, 1, min_value, y, 1, min_value, sum);
     }
     return added(c, sum);
   }

@@ -59,11 +59,11 @@ inline Bounds bounds(const float *x, size_t n) {
   return result;
 }
 
-inline void write_exponents(int32_t *result, const float *x, size_t n, int least) {
+inline void write_exponents(int32_t *result, const float *x, size_t n, int min_value) {
   for (size_t i = 0; i < n; i += 8) {
     Ints bits = load<Ints>(x + i);
     Ints field = bits >> 23 & 0xff;
-    Ints exponent = larger(field - 127, Ints{} + least);
+    Ints exponent = larger(field - 127, Ints{} + min_value);
     exponent = field == 255 ? Ints{} + not_finite_code : exponent;
     exponent = (bits & 0x7fff'ffff) == 0 ? Ints{} + zero_code : exponent;
     store(result + i, exponent);

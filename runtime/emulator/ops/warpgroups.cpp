@@ -233,11 +233,11 @@ void check_operand(const warpgroup::Request &request, const models::MatrixDescri
   Cluster &cluster = *thread.cluster;
   uint32_t addresses[2 * 256];
   models::chunk_addresses(addresses, descriptor, major, 0, rows);
-  uint32_t most = *std::max_element(addresses, addresses + 2 * rows);
-  if (most + 16 > cluster.shared.bytes())
+  uint32_t last = *std::max_element(addresses, addresses + 2 * rows);
+  if (last + 16 > cluster.shared.bytes())
     fatal(thread, request.site, Kind::out_of_bounds,
           "%s: the descriptor of %c reaches to offset %u of shared memory, which has %u bytes",
-          request.what, which, most + 16, cluster.shared.bytes());
+          request.what, which, last + 16, cluster.shared.bytes());
 }
 
 void decode(const warpgroup::Request &request, models::MatrixDescriptor &descriptor, uint64_t bits,

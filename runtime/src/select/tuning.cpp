@@ -74,12 +74,12 @@ double square_of(double value) { return value * value; }
 /// Solves a symmetric positive definite system for two right-hand sides in place. `rows` has the
 /// lower triangle. `least` is a lower bound of the pivots: rounding, or more than seven
 /// coordinates, may give smaller pivots, which are raised to it.
-template <std::uint32_t most>
-void solve(double (&rows)[most][most], std::uint32_t count, double least, double (&first)[most],
-           double (&second)[most]) {
-  double pivots[most], column[most];
+template <std::uint32_t max_points>
+void solve(double (&rows)[max_points][max_points], std::uint32_t count, double min_pivot,
+           double (&first)[max_points], double (&second)[max_points]) {
+  double pivots[max_points], column[max_points];
   for (std::uint32_t k = 0; k < count; k++) { // L D L^T factorization, column by column
-    pivots[k] = rows[k][k] < least ? least : rows[k][k];
+    pivots[k] = rows[k][k] < min_pivot ? min_pivot : rows[k][k];
     for (std::uint32_t i = k + 1; i < count; i++)
       column[i] = rows[i][k];
     for (std::uint32_t i = k + 1; i < count; i++) {
@@ -137,7 +137,7 @@ double Measurements::square_between(std::uint32_t one, std::uint32_t other,
 
 void Measurements::add(std::uint32_t problem, double square) noexcept {
   std::uint32_t i = count_;
-  if (count_ < most)
+  if (count_ < max_points)
     count_++;
   else if (squares_[--i] <= square)
     return;
@@ -174,7 +174,7 @@ plan::Number Measurements::time(std::uint32_t variant, const char *schedule, pla
                                 plan::Number best) const noexcept {
   if (!are_there() || (tuning_->beside_costs && !(cost.known && cost.value > 0)))
     return {};
-  Point near[most];
+  Point near[max_points];
   std::uint32_t count = points(variant, schedule, near);
   if (count == 0)
     return {};
@@ -194,7 +194,7 @@ double Measurements::factor(const Point *near, std::uint32_t count,
   // The variance of measurement errors and of effects outside the coordinates, relative to the
   // variance that the coordinates explain.
   constexpr double noise = 0.05 * 0.05;
-  double rows[most][most], to_here[most], ones[most];
+  double rows[max_points][max_points], to_here[max_points], ones[max_points];
   for (std::uint32_t i = 0; i < count; i++) {
     const Point &point = near[i];
     for (std::uint32_t j = 0; j < i; j++)

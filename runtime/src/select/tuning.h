@@ -25,7 +25,7 @@ public:
 private:
   /// The max number of problems: 3 times the 8 corners around a problem of three arguments. More
   /// distant problems have almost no influence, and the work grows with the cube of the number.
-  static constexpr std::uint32_t most = 24;
+  static constexpr std::uint32_t max_points = 24;
 
   /// A measurement of the variant.
   struct Point {
@@ -42,9 +42,9 @@ private:
   const abi::tuning *tuning_ = nullptr;
   std::uint32_t variants_ = 0;
   std::uint32_t count_ = 0;
-  std::uint32_t problems_[most]; // the nearest problems
-  double squares_[most];         // their squared distances from the launch, ascending
-  double between_[most][most];   // squared distances between them: the lower triangle
+  std::uint32_t problems_[max_points];     // the nearest problems
+  double squares_[max_points];             // their squared distances from the launch, ascending
+  double between_[max_points][max_points]; // squared distances between them: the lower triangle
 };
 
 } // namespace tritonc::v1::cuda

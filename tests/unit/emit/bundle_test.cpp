@@ -2,8 +2,8 @@
 
 #include "emit/object/bundle.h"
 
-#include "emit/object/contents.h"
 #include "emit/object/object.h"
+#include "emit/object/read_library.h"
 #include "emit/report/manifest.h"
 #include "emit/report/report.h"
 #include "emit/tables.h"

@@ -1,6 +1,6 @@
 // Tests contents.cpp, read_object.cpp and read_header.cpp of emit/object: reads emitted files back.
 
-#include "emit/object/contents.h"
+#include "emit/object/read_library.h"
 
 #include "emit/cpp/header.h"
 #include "emit/object/object.h"

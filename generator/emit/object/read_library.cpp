@@ -1,8 +1,8 @@
-// Finds images in files and checks them against their headers. See contents.h.
+// Finds images in files and checks them against their headers. See read_library.h.
 //
-// Tested by tests/unit/emit/contents_test.cpp.
+// Tested by tests/unit/emit/read_library_test.cpp.
 
-#include "emit/object/contents.h"
+#include "emit/object/read_library.h"
 
 #include <tritonc/descriptor.hpp>
 
