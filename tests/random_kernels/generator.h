@@ -167,9 +167,23 @@ private:
   Made condition(int depth);
 
   // generate_matmul.cpp: dots in loops, in the styles of kernel authors
-  struct Product;
+  struct Matmul;
+  struct MatmulOperand;
   void matmul_loop();
-  void add_product(const Product &p, const std::vector<Expr> &uses, const Range &range);
+  bool choose_matmul(Matmul &p);
+  void add_operand(Matmul &p, MatmulOperand &f, bool is_a, int64_t extent);
+  void declare_accumulators(Matmul &p);
+  Expr load_operand(const MatmulOperand &f, const Expr *extra_mask, const Expr &pointers);
+  int declare_tile(const Matmul &p, const MatmulOperand &f);
+  Expr use_of(const Matmul &p, const MatmulOperand &f, Expr tile);
+  void start_matmul(Matmul &p);
+  void advance_pointers(Matmul &p);
+  std::vector<Expr> load_operands(Matmul &p);
+  void prefetch_operands(Matmul &p);
+  void accumulate(const Matmul &p, const std::vector<Expr> &uses);
+  void matmul_body(Matmul &p);
+  void emit_matmul_loop(Matmul &p);
+  void finish_matmul(const Matmul &p);
 
   Draw draw_;
   Policy policy_;
