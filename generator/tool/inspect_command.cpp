@@ -112,7 +112,7 @@ void take_from_bundles(File &file) {
                         max_data_bytes);
           if (bytes)
             bundle.bytes = std::move(*bytes);
-          bundle.problem = bytes ? check_bundle(bundle.bytes) : bytes.error().args[1];
+          bundle.problem = bytes ? check_bundle(bundle.bytes) : diagnostic(bytes.error()).text;
         }
         if (bundle.problem.empty())
           take_from_bundle(image, bundle.bytes);

@@ -158,7 +158,11 @@ TEST_CASE("--embed bundle: same bytes for any --jobs, verify checks it") {
   project.files.write("scale.tcb", flipped);
   CHECK(contains(problem(), "is damaged: it is in scale.tcb: its digest is wrong"));
   std::filesystem::remove(bundle);
-  CHECK(contains(problem(), "is damaged: it is in scale.tcb: No such file or directory"));
+  const std::string unreadable = "is damaged: it is in scale.tcb: cannot read `" + bundle + "`: ";
+  CHECK(contains(problem(), unreadable + "No such file or directory"));
+  std::filesystem::create_directory(bundle);
+  CHECK(contains(problem(), unreadable + "it is a directory, not a regular file"));
+  std::filesystem::remove(bundle);
   Project another(R"(__global__ void scale(float *p) { *p = 1; })");
   REQUIRE(another.compile({"--embed", "bundle", "--bundle", bundle}).code == 0);
   CHECK(contains(problem(), "it is in scale.tcb, which is from another build"));
