@@ -28,7 +28,7 @@ Result<TuningData> read_measured(const std::string &path, std::vector<Error> &di
   if (!text)
     return text.error();
   if (!text->empty() && text->front() == '{')
-    return read_tuning_data(path);
+    return parse_tuning_data(path, *text);
   Result<std::vector<TunerReport>> reports = read_reports(path, *text);
   if (!reports)
     return reports.error();

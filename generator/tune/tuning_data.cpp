@@ -146,9 +146,11 @@ std::string sorted_words(const std::string &text) {
 
 Result<TuningData> read_tuning_data(const std::string &path) {
   Result<std::string> text = read_file(path, max_data_bytes);
-  if (!text)
-    return text.error();
-  llvm::Expected<Value> root = llvm::json::parse(*text);
+  return text ? parse_tuning_data(path, *text) : text.error();
+}
+
+Result<TuningData> parse_tuning_data(const std::string &path, const std::string &text) {
+  llvm::Expected<Value> root = llvm::json::parse(text);
   if (!root)
     return Error{Message::tuning_syntax, {path, llvm::toString(root.takeError())}};
   const Object *object = root->getAsObject();

@@ -75,6 +75,8 @@ private:
 std::string sorted_words(const std::string &text);
 
 Result<TuningData> read_tuning_data(const std::string &path);
+/// The same from the file's text; messages name `path`.
+Result<TuningData> parse_tuning_data(const std::string &path, const std::string &text);
 
 /// Attaches measurements to the library's kernels. Skips measurements that no longer fit, and
 /// returns a warning for these.
