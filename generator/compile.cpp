@@ -143,9 +143,10 @@ std::vector<MergedMessages::Variant> names_of(const std::vector<TranslatedVarian
 }
 
 // Adds the merged messages to the result and counts the warnings.
-void tell(const MergedMessages &messages, const CompileOptions &options, CompileResult &result) {
+void add_merged(const MergedMessages &messages, const CompileOptions &options,
+                CompileResult &result) {
   size_t before = result.diagnostics.size();
-  messages.tell(result);
+  messages.append_to(result);
   for (size_t i = before; i < result.diagnostics.size(); i++) {
     result.warnings += result.diagnostics[i].severity == Severity::warning;
     result.promoted_warnings += options.messages.is_error(result.diagnostics[i]);
@@ -196,7 +197,7 @@ void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jo
     if (result.code == ExitCode::ok)
       result.code = code;
   }
-  tell(messages, options, result);
+  add_merged(messages, options, result);
 }
 
 // Fails if the compilation has warnings that count as errors. Returns whether it failed.
@@ -278,7 +279,7 @@ struct Compilation {
   bool run_front_end() {
     variants = translate_variants(options, plan);
     collect_dependencies(plan, variants, tools, result);
-    tell(front_end_messages(options, variants, result.code), options, result);
+    add_merged(front_end_messages(options, variants, result.code), options, result);
     if (result.code != ExitCode::ok)
       return false;
     if (std::optional<Error> error = check_kernels(options, plan, variants))
@@ -408,7 +409,7 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
   if (result.code != ExitCode::ok)
     return result;
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
-  front_end_messages(options, variants, result.code).tell(result);
+  front_end_messages(options, variants, result.code).append_to(result);
   if (result.code != ExitCode::ok)
     return result;
   if (std::optional<Error> failure = check_kernels(options, plan, variants))

@@ -162,7 +162,7 @@ std::vector<Diagnostic> MergedMessages::findings_of(const Entry &entry) const {
   return diagnostics;
 }
 
-void MergedMessages::tell(DiagnosticList &to) const {
+void MergedMessages::append_to(DiagnosticList &to) const {
   int errors = 0;
   for (const Entry &entry : entries_)
     for (Diagnostic &one : findings_of(entry)) {

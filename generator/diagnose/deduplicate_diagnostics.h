@@ -47,7 +47,7 @@ public:
 
   /// Appends the merged messages to `to`, in order of first occurrence, up to the error limit. If
   /// not all variants have a message, a note gives their number and their common axis values.
-  void tell(DiagnosticList &to) const;
+  void append_to(DiagnosticList &to) const;
 
 private:
   struct Entry {

@@ -24,7 +24,7 @@ struct Merged {
   }
   std::string text() const {
     DiagnosticList all;
-    messages.tell(all);
+    messages.append_to(all);
     return all.diagnostics_text;
   }
   MergedMessages messages;
@@ -76,7 +76,7 @@ TEST_CASE("MergedMessages: note gives several values of an axis") {
     for (size_t i : with)
       messages.add(at_line(1, "x"), "k", i);
     DiagnosticList all;
-    messages.tell(all);
+    messages.append_to(all);
     return all.diagnostics_text.substr(all.diagnostics_text.find('\n') + 1);
   };
   CHECK(note({0, 1, 4, 5}) == "note: in 4 of 6 variants (M=8 or 32)\n");
