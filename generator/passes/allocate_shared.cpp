@@ -29,7 +29,7 @@
 //          the last buffer.
 // Limits:  does not check that the GPU has fn.shared_bytes: the caller of run_pipeline does.
 //
-// Tested by tests/unit/passes/allocate_shared_test.cpp.
+// Tested by tests/unit/passes/allocate_shared/ and allocate_shared_test.cpp.
 
 #include "passes/allocate_shared.h"
 

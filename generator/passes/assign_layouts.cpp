@@ -37,7 +37,7 @@
 //          {vector}. remove_dead_code drops the originals of index tiles.
 // Limits:  decides value by value; does not search for the fewest conversions.
 //
-// Tested by tests/unit/passes/assign_layouts_test.cpp.
+// Tested by tests/unit/passes/assign_layouts/ and assign_layouts_test.cpp.
 
 #include "passes/assign_layouts.h"
 

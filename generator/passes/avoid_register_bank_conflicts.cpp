@@ -20,7 +20,7 @@
 // Limits:  only f32 accumulators that are stored unchanged. Any other operation makes new values
 //          anyway, and wider types lie in both banks.
 //
-// Tested by tests/unit/passes/avoid_register_bank_conflicts_test.cpp.
+// Tested by tests/unit/passes/avoid_register_bank_conflicts/.
 
 #include "passes/avoid_register_bank_conflicts.h"
 

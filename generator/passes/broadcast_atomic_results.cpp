@@ -17,7 +17,7 @@
 // Ensures: every use of an atomic result has the old value in all threads.
 // Limits:  leaves unused results, and tiles with each element in one thread only, unchanged.
 //
-// Tested by tests/unit/passes/broadcast_atomic_results_test.cpp.
+// Tested by tests/unit/passes/broadcast_atomic_results/.
 
 #include "passes/broadcast_atomic_results.h"
 

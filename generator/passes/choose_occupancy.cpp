@@ -21,7 +21,7 @@
 //          launch of split-K. ptxas decides for all other kernels.
 // Limits:  the estimate counts the accumulators of all dots as if they were live at the same time.
 //
-// Tested by tests/unit/passes/choose_occupancy_test.cpp.
+// Tested by tests/unit/passes/choose_occupancy/ and choose_occupancy_test.cpp.
 
 #include "passes/choose_occupancy.h"
 

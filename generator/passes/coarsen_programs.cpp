@@ -30,7 +30,7 @@
 //          no loads with a value other than zero where the mask is off. Without
 //          schedule.coarsening nothing happens.
 //
-// Tested by tests/unit/passes/coarsen_programs_test.cpp.
+// Tested by tests/unit/passes/coarsen_programs/ and coarsen_programs_test.cpp.
 
 #include "passes/coarsen_programs.h"
 

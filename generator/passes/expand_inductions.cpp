@@ -19,7 +19,7 @@
 //          value that does not change in the loop. remove_dead_code drops the unused argument.
 // Limits:  leaves additions that may wrap ({unsigned}) unchanged: the formula would not wrap.
 //
-// Tested by tests/unit/passes/expand_inductions_test.cpp.
+// Tested by tests/unit/passes/expand_inductions/.
 
 #include "passes/expand_inductions.h"
 

@@ -12,7 +12,7 @@
 // Ensures: no dot from zero is left whose only use is an addition in the same block.
 // Limits:  leaves a dot in another block unchanged: it would move into the loop of the addition.
 //
-// Tested by tests/unit/passes/fold_add_into_dot_test.cpp.
+// Tested by tests/unit/passes/fold_add_into_dot/.
 
 #include "passes/fold_add_into_dot.h"
 

@@ -13,7 +13,7 @@
 //          gathers and scatters.
 // Limits:  loads and stores only: atomic operations keep their pointers.
 //
-// Tested by tests/unit/passes/form_views_test.cpp.
+// Tested by tests/unit/passes/form_views/.
 
 #include "passes/form_views.h"
 

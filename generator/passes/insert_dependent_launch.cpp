@@ -37,7 +37,7 @@
 // Ensures: no thread accesses global memory before its dependency_wait.
 // Limits:  does nothing on GPUs without dependent launches.
 //
-// Tested by tests/unit/passes/insert_dependent_launch_test.cpp.
+// Tested by tests/unit/passes/insert_dependent_launch/ and insert_dependent_launch_test.cpp.
 
 #include "passes/insert_dependent_launch.h"
 

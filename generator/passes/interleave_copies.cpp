@@ -25,7 +25,7 @@
 //          At least three stages: with two, the next iteration waits for the copies at once.
 //          Exactly one commit.
 //
-// Tested by tests/unit/passes/interleave_copies_test.cpp.
+// Tested by tests/unit/passes/interleave_copies/.
 
 #include "passes/interleave_copies.h"
 

@@ -26,7 +26,7 @@
 // Ensures: no dot with the instruction wgmma is left.
 // Limits:  both operands must be contiguous along K, or have 16-bit elements.
 //
-// Tested by tests/unit/passes/issue_wgmma_async_test.cpp.
+// Tested by tests/unit/passes/issue_wgmma_async/.
 
 #include "passes/issue_wgmma_async.h"
 

@@ -24,7 +24,7 @@
 // Limits:  a whole partial must fit the shared memory of a block. Without a cluster_reduce nothing
 //          happens.
 //
-// Tested by tests/unit/passes/lower_cluster_reductions_test.cpp.
+// Tested by tests/unit/passes/lower_cluster_reductions/.
 
 #include "passes/lower_cluster_reductions.h"
 

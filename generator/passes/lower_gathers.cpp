@@ -14,7 +14,7 @@
 // Limits:  a gather within one warp goes through shared memory, too. The layout does not avoid bank
 //          conflicts.
 //
-// Tested by tests/unit/passes/lower_gathers_test.cpp.
+// Tested by tests/unit/passes/lower_gathers/.
 
 #include "passes/lower_gathers.h"
 

@@ -13,7 +13,7 @@
 // Ensures: no convert_layout is left.
 // Limits:  conversions that shuffles within a warp could do go through shared memory, too.
 //
-// Tested by tests/unit/passes/lower_layout_conversions_test.cpp.
+// Tested by tests/unit/passes/lower_layout_conversions/.
 
 #include "passes/lower_layout_conversions.h"
 

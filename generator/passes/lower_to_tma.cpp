@@ -25,7 +25,7 @@
 //            - through a parameter with other accesses,
 //            - of split-K.
 //
-// Tested by tests/unit/passes/lower_to_tma_test.cpp.
+// Tested by tests/unit/passes/lower_to_tma/ and lower_to_tma_test.cpp.
 
 #include "passes/lower_to_tma.h"
 

@@ -36,7 +36,7 @@
 //          program has its own block (later: its own cluster, see split_k_in_cluster), and there is
 //          no loop: such launches have few programs.
 //
-// Tested by tests/unit/passes/make_persistent_test.cpp.
+// Tested by tests/unit/passes/make_persistent/ and make_persistent_test.cpp.
 
 #include "passes/make_persistent.h"
 

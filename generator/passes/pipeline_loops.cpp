@@ -36,7 +36,7 @@
 //          alias. If fewer than 2 stages (3 with wgmma) fit beside the other buffers of the loop,
 //          the loop stays as it is.
 //
-// Tested by tests/unit/passes/pipeline_loops_test.cpp.
+// Tested by tests/unit/passes/pipeline_loops/ and pipeline_loops_test.cpp.
 
 #include "passes/pipeline_loops.h"
 

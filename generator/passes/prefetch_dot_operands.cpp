@@ -31,7 +31,7 @@
 //          branches in the loop; exactly one wait; the first dot is the only use of its operands,
 //          which are loads from the stage of the current iteration. Otherwise nothing happens.
 //
-// Tested by tests/unit/passes/prefetch_dot_operands_test.cpp.
+// Tested by tests/unit/passes/prefetch_dot_operands/.
 
 #include "passes/prefetch_dot_operands.h"
 

@@ -27,7 +27,7 @@
 //          pipelinable_loads, in loops with a dot directly in them. Two stages must fit in the
 //          GPU's shared memory, beside the other buffers of the loop. Otherwise nothing happens.
 //
-// Tested by tests/unit/passes/prefetch_through_registers_test.cpp.
+// Tested by tests/unit/passes/prefetch_through_registers/.
 
 #include "passes/prefetch_through_registers.h"
 

@@ -24,7 +24,7 @@
 // Ensures: no dot is left.
 // Limits:  nothing happens unless schedule.work is split_k_reduction.
 //
-// Tested by tests/unit/passes/reduce_split_k_partials_test.cpp.
+// Tested by tests/unit/passes/reduce_split_k_partials/ and reduce_split_k_partials_test.cpp.
 
 #include "passes/reduce_split_k_partials.h"
 

@@ -24,7 +24,7 @@
 // Ensures: every remaining operation is live.
 // Limits:  a loop without live results and effects is removed even if it would never end.
 //
-// Tested by tests/unit/passes/remove_dead_code_test.cpp.
+// Tested by tests/unit/passes/remove_dead_code/.
 
 #include "passes/remove_dead_code.h"
 

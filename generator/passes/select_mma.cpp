@@ -43,7 +43,7 @@
 // Limits:  without a dot only fn.warps changes: the largest tile that is loaded or stored decides.
 //          Does not check that wgmma can multiply the tile: candidate_schedules does.
 //
-// Tested by tests/unit/passes/select_mma_test.cpp.
+// Tested by tests/unit/passes/select_mma/ and select_mma_test.cpp.
 
 #include "passes/select_mma.h"
 

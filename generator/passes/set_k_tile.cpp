@@ -24,7 +24,7 @@
 // Limits:  without schedule.k_tile or without a matmul loop, nothing happens. A shorter K tile
 //          requires has_free_steps (matmul_loop.h); otherwise the kernel keeps that of the source.
 //
-// Tested by tests/unit/passes/set_k_tile_test.cpp.
+// Tested by tests/unit/passes/set_k_tile/ and set_k_tile_test.cpp.
 
 #include "passes/set_k_tile.h"
 

@@ -15,7 +15,7 @@
 // Ensures: every tma_load has a policy; nothing else changes.
 // Limits:  tma_load only: nothing happens to other loads.
 //
-// Tested by tests/unit/passes/set_l2_eviction_test.cpp.
+// Tested by tests/unit/passes/set_l2_eviction/ and set_l2_eviction_test.cpp.
 
 #include "passes/set_l2_eviction.h"
 

@@ -124,7 +124,7 @@
 // Limits:  nothing happens unless the schedule is warp-specialized. For such a schedule
 //          can_specialize must hold (schedule/legality.h): candidate_schedules checks it.
 //
-// Tested by tests/unit/passes/specialize_warps_test.cpp.
+// Tested by tests/unit/passes/specialize_warps/ and specialize_warps_test.cpp.
 
 #include "passes/specialize_warps.h"
 

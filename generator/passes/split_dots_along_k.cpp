@@ -26,7 +26,7 @@
 //          shared memory stays whole: such a kernel cannot run, and it could have a hundred
 //          thousand slices.
 //
-// Tested by tests/unit/passes/split_dots_along_k_test.cpp.
+// Tested by tests/unit/passes/split_dots_along_k/.
 
 #include "passes/split_dots_along_k.h"
 

@@ -27,7 +27,7 @@
 //          accumulator that starts from zero, a loop that carries nothing else, then only
 //          element-wise operations and one store.
 //
-// Tested by tests/unit/passes/split_k_in_cluster_test.cpp.
+// Tested by tests/unit/passes/split_k_in_cluster/ and split_k_in_cluster_test.cpp.
 
 #include "passes/split_k_in_cluster.h"
 

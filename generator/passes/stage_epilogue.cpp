@@ -51,7 +51,7 @@
 //          result is stored as it is. A store stays whole if its pointers are not a view, if its
 //          mask is not made of bounds, or if its tile does not have the matmul's shape.
 //
-// Tested by tests/unit/passes/stage_epilogue_test.cpp.
+// Tested by tests/unit/passes/stage_epilogue/ and stage_epilogue_test.cpp.
 
 #include "passes/stage_epilogue.h"
 

@@ -21,7 +21,7 @@
 // Ensures: the operands of every dot are results of shared_load.
 // Limits:  nothing happens to operands that are shared_loads already (specialize_warps).
 //
-// Tested by tests/unit/passes/stage_operands_test.cpp.
+// Tested by tests/unit/passes/stage_operands/.
 
 #include "passes/stage_operands.h"
 

@@ -28,7 +28,7 @@
 //          i32 accumulator that starts from zero, a loop that carries nothing else, whose
 //          iterations the host can compute, and no side effects before the end of that loop.
 //
-// Tested by tests/unit/passes/store_split_k_partials_test.cpp.
+// Tested by tests/unit/passes/store_split_k_partials/ and store_split_k_partials_test.cpp.
 
 #include "passes/store_split_k_partials.h"
 

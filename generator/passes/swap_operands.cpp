@@ -21,7 +21,7 @@
 // Ensures: the loop carries the transpose of the accumulator, and is still a matmul loop.
 // Limits:  nothing happens without schedule.swap_operands.
 //
-// Tested by tests/unit/passes/swap_operands_test.cpp.
+// Tested by tests/unit/passes/swap_operands/ and swap_operands_test.cpp.
 
 #include "passes/swap_operands.h"
 

@@ -21,7 +21,7 @@
 //          multistage wgmma schedule, whose blocks all run at the same time. The kernel must use
 //          program ids of both axes 0 and 1.
 //
-// Tested by tests/unit/passes/swizzle_programs_test.cpp.
+// Tested by tests/unit/passes/swizzle_programs/ and swizzle_programs_test.cpp.
 
 #include "passes/swizzle_programs.h"
 

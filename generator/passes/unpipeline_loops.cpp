@@ -26,7 +26,7 @@
 //          first load and the loop: a load must not move across a store to the same address. Tiles
 //          that are used after the loop stay.
 //
-// Tested by tests/unit/passes/unpipeline_loops_test.cpp.
+// Tested by tests/unit/passes/unpipeline_loops/ and unpipeline_loops_test.cpp.
 
 #include "passes/unpipeline_loops.h"
 

@@ -26,7 +26,7 @@
 //          of a for loop can hold. A 32-bit one can do so only with a step of 1, over more than
 //          half of its range.
 //
-// Tested by tests/unit/passes/uplift_while_to_for_test.cpp.
+// Tested by tests/unit/passes/uplift_while_to_for/ and uplift_while_to_for_test.cpp.
 
 #include "passes/uplift_while_to_for.h"
 

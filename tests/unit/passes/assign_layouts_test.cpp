@@ -1,4 +1,4 @@
-// Tests passes/assign_layouts.cpp.
+// Tests passes/assign_layouts.cpp. The folder assign_layouts/ has more cases.
 
 #include "analysis/layouts.h"
 #include "ir/verifier.h"
@@ -76,94 +76,10 @@ struct Assigned {
   }
 };
 
-// 16 x 16 f32 for 32 threads: 4 contiguous elements per lane, 4 lanes per row, 8 rows at once.
-const std::string by_rows = "reg (0,1) (0,2) (8,0) lane (0,4) (0,8) (1,0) (2,0) (4,0) warp";
+// 16 x 16 f32 for 32 threads: 4 contiguous elements per lane, 4 lanes per column, 8 columns at once.
 const std::string by_columns = "reg (1,0) (2,0) (0,8) lane (4,0) (8,0) (0,1) (0,2) (0,4) warp";
 
 } // namespace
-
-TEST_CASE("assign_layouts: copy uses the memory layout, 16 bytes at once") {
-  CHECK(
-      after(assign_layouts, program("%a = load %rows : f32[16,16]\n store %out, %a")) ==
-      text("layout #0 [16,16] " + by_rows +
-           program("%a = load %rows {vector = 4} : f32[16,16] #0\n store %out, %a {vector = 4}")));
-}
-
-TEST_CASE("assign_layouts: element-wise results keep the operand layout") {
-  Assigned a(
-      "%a = load %columns : f32[16,16]\n %b = exp %a : f32[16,16]\n"
-      "%d = add %b, %a : f32[16,16]\n %e = cast %d : f16[16,16]\n %f = cast %e : f32[16,16]\n"
-      "store %outc, %f");
-  for (const char *name : {"a", "b", "d", "e", "f"})
-    CHECK(a.layout(name) == by_columns);
-  CHECK(a.conversions() == 0);
-}
-
-TEST_CASE("assign_layouts: converts one of two mismatched operands") {
-  Assigned a("%a = load %rows : f32[16,16]\n %b = load %columns : f32[16,16]\n"
-             "%d = add %a, %b : f32[16,16]\n store %out, %d");
-  CHECK(a.layout("d") == by_rows);
-  CHECK(a.conversions() == 1);
-}
-
-TEST_CASE("assign_layouts: index tiles are recomputed, not converted") {
-  Assigned a(R"(
-    %i = range {start = 0} : i32[16]
-    %column = expand %i {axis = 1} : i32[16,1]
-    %all = broadcast %column : i32[16,16]
-    %ns = splat %n : i32[16,16]
-    %m = cmp %all, %ns {pred = "lt"} : i1[16,16]
-    %a = load %rows, %m : f32[16,16]
-    %b = load %columns, %m : f32[16,16]
-    store %out, %a, %m
-    store %outc, %b, %m)");
-  CHECK(a.conversions() == 0);
-}
-
-TEST_CASE("assign_layouts: mask narrows vector accesses") {
-  Assigned a(R"(
-    %i = range {start = 0} : i32[16]
-    %row1 = expand %i {axis = 0} : i32[1,16]
-    %all = broadcast %row1 : i32[16,16]
-    %ns = splat %n : i32[16,16]
-    %m = cmp %all, %ns {pred = "lt"} : i1[16,16]
-    %a = load %rows, %m : f32[16,16]
-    store %out, %a, %m)");
-  CHECK(a.text().find("{vector = 1} : f32[16,16]") != std::string::npos);
-  CHECK(a.text().find("{vector = 4}") == std::string::npos);
-}
-
-TEST_CASE("assign_layouts: loop-carried tile takes the yielded layout") {
-  Assigned a(R"(
-    %none = constant {number = 0.0} : f32
-    %start = splat %none : f32[16,16]
-    %r = for_loop %n, %start : f32[16,16] {
-      (%t: i32, %s: f32[16,16])
-      %a = load %columns : f32[16,16]
-      %next = add %s, %a : f32[16,16]
-      yield %next
-    }
-    store %outc, %r)");
-  for (const char *name : {"r", "s", "a", "next"})
-    CHECK(a.layout(name) == by_columns);
-  CHECK(a.conversions() == 0);
-}
-
-TEST_CASE("assign_layouts: converts the initial value before the loop") {
-  Assigned a(R"(
-    %start = load %rows : f32[16,16]
-    %r = for_loop %n, %start : f32[16,16] {
-      (%t: i32, %s: f32[16,16])
-      %a = load %columns : f32[16,16]
-      %next = sub %a, %s : f32[16,16]
-      yield %next
-    }
-    store %outc, %r)");
-  CHECK(a.layout("start") == by_rows);
-  CHECK(a.layout("s") == by_columns);
-  CHECK(a.conversions() == 1);
-  CHECK(a.text().find("convert_layout") < a.text().find("for_loop"));
-}
 
 TEST_CASE("assign_layouts: loop without a preferred layout uses the default") {
   Assigned a(R"(
@@ -179,62 +95,6 @@ TEST_CASE("assign_layouts: loop without a preferred layout uses the default") {
   CHECK(a.layout("s") == a.layout("next"));
   std::string text = a.text(), loop = text.substr(text.find("for_loop"));
   CHECK(loop.substr(0, loop.find("}")).find("convert_layout") == std::string::npos);
-}
-
-TEST_CASE("assign_layouts: while_loop and if_else results agree on layouts") {
-  Assigned a(R"(
-    %none = constant {number = 0.0} : f32
-    %start = splat %none : f32[16,16]
-    %r = while_loop %start : f32[16,16] {
-      (%s0: f32[16,16])
-      condition %c
-    } {
-      (%s1: f32[16,16])
-      %a = load %rows : f32[16,16]
-      %next = add %s1, %a : f32[16,16]
-      yield %next
-    }
-    %b = if_else %c : f32[16,16] {
-      %x = load %columns : f32[16,16]
-      yield %x
-    } {
-      yield %r
-    }
-    store %outc, %b)");
-  CHECK(a.layout("s0") == by_rows);
-  CHECK(a.layout("s1") == by_rows);
-  CHECK(a.layout("r") == by_rows);
-  CHECK(a.layout("b") == by_columns);
-  CHECK(a.conversions() == 1);
-}
-
-TEST_CASE("assign_layouts: reduce within a warp keeps the layout") {
-  Assigned a("%a = load %rows : f32[16,16]\n %s = reduce %a {axis = 1, op = \"add\"} : f32[16]\n"
-             "store %outrow, %s");
-  CHECK(a.layout("a") == by_rows);
-  CHECK(a.layout("s") == "reg (8) lane (0) (0) (1) (2) (4) warp");
-}
-
-TEST_CASE("assign_layouts: reduce across warps converts its operand") {
-  Function fn =
-      parsed(program("%a = load %rows : f32[16,16]\n"
-                     "%s = reduce %a {axis = 0, op = \"add\"} : f32[16]\n store %outrow, %s"));
-  fn.warps = 4;
-  assign(fn);
-  check_rules(fn);
-  check_all_assigned(fn);
-  Op *reduce = value_named(fn, "s")->op;
-  CHECK(reduce->operand(0)->op->is(Opcode::convert_layout_));
-  for (FlatIndex basis : reduce->operand(0)->type.layout->warp)
-    CHECK(unflatten({16, 16}, basis)[0] == 0);
-}
-
-TEST_CASE("assign_layouts: scan within a warp keeps the layout") {
-  Assigned a("%a = load %rows : f32[16,16]\n %s = scan %a {axis = 1, op = \"add\"} : f32[16,16]\n"
-             "store %out, %s");
-  CHECK(a.layout("a") == by_rows);
-  CHECK(a.layout("s") == by_rows);
-  CHECK(a.conversions() == 0);
 }
 
 TEST_CASE("assign_layouts: scan across warps converts its operand") {
@@ -255,20 +115,6 @@ TEST_CASE("assign_layouts: scan across warps converts its operand") {
     CHECK(unflatten({16, 16}, basis)[0] == 0);
   CHECK(value_named(fn, "t")->type.layout->text() ==
         "reg (1) lane (2) (4) (8) (16) (32) warp (0) (0)");
-}
-
-TEST_CASE("assign_layouts: gather result has the index layout") {
-  Assigned a("%a = load %rows : f32[16,16]\n %j = load %columns : f32[16,16]\n"
-             "%i = cast %j : i32[16,16]\n %g = gather %a, %i {axis = 0} : f32[16,16]\n"
-             "store %out, %g");
-  CHECK(a.layout("a") == by_rows);
-  CHECK(a.layout("i") == by_columns);
-  CHECK(a.layout("g") == by_columns);
-  CHECK(a.conversions() == 0);
-  Assigned cheap("%i = range {start = 0} : i32[16]\n %g = gather %i, %i {axis = 0} : i32[16]\n"
-                 "%w = view %I, %zero, %one : view<i32>[16]\n store %w, %g");
-  CHECK(cheap.layout("g") == "reg lane (1) (2) (4) (8) (0) warp");
-  CHECK(cheap.conversions() == 0);
 }
 
 TEST_CASE("assign_layouts: scalar reduce only assigns its operand") {
@@ -304,57 +150,10 @@ TEST_CASE("assign_layouts: print does not change other layouts") {
   CHECK(with.conversions() == 0);
 }
 
-TEST_CASE("assign_layouts: broadcast of a reduced tile needs no conversion") {
-  Assigned a(R"(
-    %a = load %rows : f32[16,16]
-    %s = reduce %a {axis = 1, op = "add"} : f32[16]
-    %e = expand %s {axis = 1} : f32[16,1]
-    %b = broadcast %e : f32[16,16]
-    %d = sub %a, %b : f32[16,16]
-    store %out, %d)");
-  CHECK(a.conversions() == 0);
-}
-
-TEST_CASE("assign_layouts: trans keeps the registers") {
-  Assigned a("%a = load %rows : f32[16,16]\n %t = trans %a {perm = [1,0]} : f32[16,16]\n"
-             "store %outc, %t");
-  CHECK(a.conversions() == 0);
-  CHECK(a.text().find("trans %a") != std::string::npos);
-  Assigned b("%a = load %rows : f32[16,16]\n %t = trans %a {perm = [1,0]} : f32[16,16]\n"
-             "store %out, %t");
-  CHECK(b.conversions() == 1);
-}
-
 TEST_CASE("assign_layouts: reshape keeps row-major element order") {
   Assigned a("%a = load %rows : f32[16,16]\n %t = reshape %a : f32[8,32]\n"
              "%w = view %C, %zero, %ld, %one : view<f32>[8,32]\n store %w, %t");
   check_all_assigned(a.fn);
-}
-
-TEST_CASE("assign_layouts: indexed load has the layout of its indices") {
-  Assigned a(R"(
-    %vi = view %I, %zero, %ld, %one : view<i32>[16,16]
-    %i = load %vi : i32[16,16]
-    %ps = splat %A : ptr<f32>[16,16]
-    %p = addptr %ps, %i : ptr<f32>[16,16]
-    %a = load %p : f32[16,16]
-    store %out, %a)");
-  CHECK(a.layout("i") == by_rows);
-  CHECK(a.layout("a") == by_rows);
-  CHECK(a.conversions() == 0);
-  CHECK(a.text().find("%a = load %p {vector = 1}") != std::string::npos);
-}
-
-TEST_CASE("assign_layouts: indexed store has the layout of its pointers") {
-  Assigned a(R"(
-    %vi = view %I, %zero, %one, %ld : view<i32>[16,16]
-    %i = load %vi : i32[16,16]
-    %ps = splat %C : ptr<f32>[16,16]
-    %p = addptr %ps, %i : ptr<f32>[16,16]
-    %a = load %rows : f32[16,16]
-    store %p, %a)");
-  CHECK(a.conversions() == 1);
-  CHECK(a.text().find("ptr<f32>[16,16] #") != std::string::npos);
 }
 
 TEST_CASE("assign_layouts: dot operands are fragments") {
@@ -455,11 +254,6 @@ TEST_CASE("assign_layouts: loop-carried fragment has the dot's layout") {
   CHECK(*value_named(a.fn, "first")->type.layout == operand_layout(dot, 0));
   CHECK(*value_named(a.fn, "next")->type.layout == operand_layout(dot, 0));
   CHECK(a.conversions() == 0);
-}
-
-TEST_CASE("assign_layouts: does nothing to scalars") {
-  const std::string scalars = program("%a = load %A : f32\n %b = add %a, %a : f32\n store %C, %b");
-  CHECK(after(assign_layouts, scalars) == text(scalars));
 }
 
 TEST_CASE("assign_layouts: nested loops that rotate values get layouts") {

@@ -1,4 +1,4 @@
-// Tests passes/choose_occupancy.cpp.
+// Tests passes/choose_occupancy.cpp. The folder choose_occupancy/ has more cases.
 
 #include "passes/choose_occupancy.h"
 #include "support/tile_ir.h"
@@ -60,10 +60,6 @@ TEST_CASE("choose_occupancy: result is between 1 and 4") {
   CHECK(blocks_per_sm(program(32, 200 * 1024, 128)) == 1);
 }
 
-TEST_CASE("choose_occupancy: does nothing to a kernel without dots") {
-  CHECK(blocks_per_sm("func @f(%x: f32) warps 4 shared 1024 {\n return\n}") == 0);
-}
-
 TEST_CASE("choose_occupancy: warp-specialized schedule sets blocks per SM") {
   const std::string text = "func @f(%x: f32) warps 4 producer_warps 4 shared 1024 {\n return\n}";
   for (int blocks : {1, 2}) {
@@ -72,12 +68,6 @@ TEST_CASE("choose_occupancy: warp-specialized schedule sets blocks per SM") {
                      {.kind = Schedule::Kind::warp_specialized, .blocks_per_sm = blocks});
     CHECK(fn.blocks_per_sm == blocks);
   }
-}
-
-TEST_CASE("choose_occupancy: split-K reduction gets all registers") {
-  ir::Function fn = parsed("func @f(%x: f32) warps 4 {\n return\n}");
-  choose_occupancy(fn, *find_gpu("90a"), {.work = Schedule::Work::split_k_reduction});
-  CHECK(fn.blocks_per_sm == 1);
 }
 
 TEST_CASE("choose_occupancy: blocks_per_sm is printed and parsed") {

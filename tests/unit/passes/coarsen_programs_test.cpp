@@ -1,4 +1,4 @@
-// Tests passes/coarsen_programs.cpp.
+// Tests passes/coarsen_programs.cpp. The folder coarsen_programs/ has more cases.
 
 #include "matmul_kernel.h"
 #include "passes/coarsen_programs.h"
@@ -45,74 +45,6 @@ const std::string copy = R"(
       )";
 
 } // namespace
-
-TEST_CASE("coarsen_programs: merges two programs and masks missing ones") {
-  CHECK(after(pass, kernel(copy + "store %w, %x"), coarsenings({2, 1, 1})) == text(R"(
-    func @f(%A: ptr<f32>, %C: ptr<f32>, %n: i32, %odd: i1, %ld: i64) {
-      %0 = num_programs {axis = 0} : i32
-      %1 = host_value %0 : i32
-      %2 = constant {value = 1} : i32
-      %3 = add %0, %2 : i32
-      %4 = constant {value = 2} : i32
-      %5 = div %3, %4 : i32
-      %6 = block_id {axis = 0} : i32
-      %7 = num_programs {axis = 1} : i32
-      %8 = constant {value = 0} : i32
-      %9 = add %7, %8 : i32
-      %10 = constant {value = 1} : i32
-      %11 = div %9, %10 : i32
-      %12 = num_programs {axis = 2} : i32
-      %13 = constant {value = 0} : i32
-      %14 = add %12, %13 : i32
-      %15 = constant {value = 1} : i32
-      %16 = div %14, %15 : i32
-      launch_blocks %5, %11, %16
-      %one = constant {value = 1} : i64
-      %17 = constant {value = 128} : i64
-      %18 = cast %6 : i64
-      %19 = mul %17, %18 : i64
-      %v = view %A, %19, %one : view<f32>[128]
-      %20 = range {start = 0} : i32[128]
-      %21 = constant {value = 64} : i32
-      %22 = splat %21 : i32[128]
-      %23 = udiv %20, %22 : i32[128]
-      %24 = cast %23 : i64[128]
-      %25 = cast %1 : i64
-      %26 = constant {value = -2} : i64
-      %27 = cast %6 : i64
-      %28 = mul %26, %27 : i64
-      %29 = add %25, %28 : i64
-      %30 = splat %29 : i64[128]
-      %31 = cmp %24, %30 {pred = "lt"} : i1[128]
-      %32 = broadcast %31 : i1[128]
-      %33 = constant {number = 0.0} : f32
-      %34 = splat %33 : f32[128]
-      %x = load %v, %32, %34 : f32[128]
-      %35 = constant {value = 128} : i64
-      %36 = cast %6 : i64
-      %37 = mul %35, %36 : i64
-      %w = view %C, %37, %one : view<f32>[128]
-      %38 = range {start = 0} : i32[128]
-      %39 = constant {value = 64} : i32
-      %40 = splat %39 : i32[128]
-      %41 = udiv %38, %40 : i32[128]
-      %42 = cast %41 : i64[128]
-      %43 = cast %1 : i64
-      %44 = constant {value = -2} : i64
-      %45 = cast %6 : i64
-      %46 = mul %44, %45 : i64
-      %47 = add %43, %46 : i64
-      %48 = splat %47 : i64[128]
-      %49 = cmp %42, %48 {pred = "lt"} : i1[128]
-      %50 = broadcast %49 : i1[128]
-      store %w, %x, %50
-      return
-    })"));
-}
-
-TEST_CASE("coarsen_programs: does nothing without a coarsening") {
-  CHECK(after(coarsen_programs, matmul_kernel(), coarsenings({})) == text(matmul_kernel()));
-}
 
 TEST_CASE("coarsen_programs: stacks a matmul along one or both axes") {
   struct {

@@ -1,4 +1,4 @@
-// Tests passes/insert_barriers.cpp.
+// Tests passes/insert_barriers.cpp. The folder insert_barriers/ has more cases.
 
 #include "passes/insert_barriers.h"
 #include "support/tile_ir.h"
@@ -62,11 +62,6 @@ TEST_CASE("insert_barriers: shared_gather waits for the store") {
   becomes(positions + "shared_store %x, %s, %z\n" + gather,
           positions + "shared_store %x, %s, %z\n barrier\n" + gather);
   unchanged(positions + "shared_store %x, %apart, %z\n" + gather);
-}
-
-TEST_CASE("insert_barriers: load waits for the store before it") {
-  becomes("shared_store %x, %s, %z\n" + load("%a", "%s"),
-          "shared_store %x, %s, %z\n barrier\n" + load("%a", "%s"));
 }
 
 TEST_CASE("insert_barriers: store waits for loads and stores before it") {
@@ -270,44 +265,6 @@ TEST_CASE("insert_barriers: async circular buffer needs one barrier") {
                        load("%b", "%workspace"));
 }
 
-TEST_CASE("insert_barriers: wgmma reads end at wgmma_wait, then a barrier") {
-  auto kernel = [](const std::string &operations) {
-    return R"(
-    layout #0 [64,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0) (32,0)
-    layout #1 [64,64] reg (0,1) (8,0) (0,8) (0,16) (0,32) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0) (32,0)
-    func @f(%A: ptr<f16>, %zero: i64, %one: i64, %n: i32, %c: i1, %acc: f32[64,64] #1, %out: ptr<f32>[64,64] #1) warps 4 shared 65536 {
-      %v = view %A, %zero, %one, %one : view<f16>[64,64] #1
-      %r = shared_alloc {address = 0} : shared<f16>[4,64,64] #0
-      )" + operations +
-           "\n return\n}";
-  };
-  auto iteration = [](const std::string &sum, const std::string &ahead) {
-    return "async_wait {pending = 1}\n proxy_fence\n"
-           "%now = stage_index %t {offset = 0, stages = 4} : i32\n barrier\n"
-           "%p = wgmma_ss %r, %now, %r, %now, %" +
-           sum +
-           " {perms = [0,1,0,1], warpgroups = [1,1]} : f32[64,64] #1\n"
-           "%into = stage_index %t {offset = " +
-           ahead +
-           ", stages = 4} : i32\n"
-           "async_copy %v, %r, %into, %c {vector = 8}\n async_commit\n"
-           "%q = wgmma_wait %p {pending = 1, warpgroups = [1,1]} : f32[64,64] #1\n";
-  };
-  std::string buffer =
-      kernel("%d = for_loop %n, %acc : f32[64,64] #1 {\n(%t: i32, %s: f32[64,64] #1)\n" +
-             iteration("s", "2") + "yield %q\n}\n" +
-             "%e = wgmma_wait %d {pending = 0, warpgroups = [1,1]} : f32[64,64] #1\n"
-             "async_wait {pending = 0}\n"
-             "%workspace = shared_alloc {address = 0} : shared<f16>[1,64,64] #0\n"
-             "%z = constant {value = 0} : i32\n %h = cast %e : f16[64,64] #1\n"
-             "barrier\n shared_store %h, %workspace, %z\n store %out, %e");
-  // One barrier per iteration: it covers the matmul that the previous iteration waited for.
-  std::string without = buffer;
-  for (size_t at; (at = without.find("barrier\n")) != std::string::npos;)
-    without.erase(at, 8);
-  CHECK(after(insert_barriers, without) == text(buffer));
-}
-
 TEST_CASE("insert_barriers: keeps barriers of the source") {
   unchanged("barrier\n barrier\n shared_store %x, %s, %z\n barrier\n barrier\n" + load("%a", "%s"));
 }
@@ -408,26 +365,6 @@ TEST_CASE("insert_barriers: does nothing to no_alias or load-only accesses") {
             "%c1 = load %v : f16[64] #0\n");
   unchanged("store %v, %x\n");
   unchanged("for_loop %n {\n(%t: i32)\n%a = load %q : f16\nstore %v, %x\nyield\n}\n");
-}
-
-TEST_CASE("insert_barriers: does nothing if each thread owns its elements") {
-  std::string function = R"(
-    layout #0 [128] reg (1) lane (2) (4) (8) (16) (32) warp (64)
-    func @f(%A: ptr<f16>, %n: i32) warps 2 shared 0 {
-      %zero = constant {value = 0} : i64
-      %step = constant {value = 1} : i64
-      %v = view %A, %zero, %step : view<f16>[128] #0
-      %x = load %v : f16[128] #0
-      %y = add %x, %x : f16[128] #0
-      %w = view %A, %zero, %step : view<f16>[128] #0
-      store %w, %y
-      return
-    })";
-  CHECK(after(insert_barriers, function) == text(function));
-  // Shifted by one element, a thread stores an element of another thread.
-  std::string shifted = function;
-  shifted.replace(shifted.find("%w = view %A, %zero"), 19, "%w = view %A, %step");
-  CHECK(after(insert_barriers, shifted).find("barrier") != std::string::npos);
 }
 
 namespace {

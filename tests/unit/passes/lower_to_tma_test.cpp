@@ -1,8 +1,7 @@
-// Tests passes/lower_to_tma.cpp.
+// Tests passes/lower_to_tma.cpp. The folder lower_to_tma/ has more cases.
 
 #include "matmul_kernel.h"
 #include "passes/lower_to_tma.h"
-#include "passes/remove_dead_code.h"
 #include "passes/swap_operands.h"
 #include "support/tile_ir.h"
 
@@ -12,12 +11,6 @@ using namespace tritonc::test;
 namespace {
 
 const Schedule specialized = {.kind = Schedule::Kind::warp_specialized};
-
-// The pass, then the removal of unused views.
-void pass(ir::Function &fn, const Schedule &schedule) {
-  lower_to_tma(fn, schedule);
-  remove_dead_code(fn);
-}
 
 // Box and swizzle of the tensor map of parameter `name`.
 struct Map {
@@ -50,110 +43,6 @@ bool stores_by_map(const std::string &text) {
 
 } // namespace
 
-TEST_CASE("lower_to_tma: matmul operands and result use tensor maps") {
-  CHECK(after(pass, matmul_kernel(), specialized) == text(R"(
-    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f16>, %K: i32,
-             %lda: i64 multiple_of 8, %ldb: i64 multiple_of 8, %ldc: i64 multiple_of 8) {
-      %0 = constant {value = 0} : i64
-      %1 = constant {value = 64} : i64
-      %2 = num_programs {axis = 0} : i32
-      %3 = cast %2 : i64
-      %4 = constant {value = 1} : i64
-      %5 = sub %3, %4 : i64
-      %6 = constant {value = 64} : i64
-      %7 = mul %5, %6 : i64
-      %8 = add %1, %7 : i64
-      %9 = constant {value = 64} : i64
-      %10 = cast %K : i64
-      %11 = constant {value = 1} : i64
-      %12 = sub %10, %11 : i64
-      %13 = constant {value = 64} : i64
-      %14 = mul %12, %13 : i64
-      %15 = add %9, %14 : i64
-      %16 = constant {value = 1} : i64
-      %A.1 = tensor_map %A, %0, %8, %15, %lda, %16 {swizzle = 128} : map<f16>[64,64]
-      %17 = constant {value = 0} : i64
-      %18 = constant {value = 64} : i64
-      %19 = cast %K : i64
-      %20 = constant {value = 1} : i64
-      %21 = sub %19, %20 : i64
-      %22 = constant {value = 64} : i64
-      %23 = mul %21, %22 : i64
-      %24 = add %18, %23 : i64
-      %25 = constant {value = 64} : i64
-      %26 = num_programs {axis = 1} : i32
-      %27 = cast %26 : i64
-      %28 = constant {value = 1} : i64
-      %29 = sub %27, %28 : i64
-      %30 = constant {value = 64} : i64
-      %31 = mul %29, %30 : i64
-      %32 = add %25, %31 : i64
-      %33 = constant {value = 1} : i64
-      %B.1 = tensor_map %B, %17, %24, %32, %ldb, %33 {swizzle = 128} : map<f16>[64,64]
-      %34 = constant {value = 0} : i64
-      %35 = constant {value = 64} : i64
-      %36 = num_programs {axis = 0} : i32
-      %37 = cast %36 : i64
-      %38 = constant {value = 1} : i64
-      %39 = sub %37, %38 : i64
-      %40 = constant {value = 64} : i64
-      %41 = mul %39, %40 : i64
-      %42 = add %35, %41 : i64
-      %43 = constant {value = 64} : i64
-      %44 = num_programs {axis = 1} : i32
-      %45 = cast %44 : i64
-      %46 = constant {value = 1} : i64
-      %47 = sub %45, %46 : i64
-      %48 = constant {value = 64} : i64
-      %49 = mul %47, %48 : i64
-      %50 = add %43, %49 : i64
-      %51 = constant {value = 1} : i64
-      %C.1 = tensor_map %C, %34, %42, %50, %ldc, %51 {swizzle = 128} : map<f16>[64,64]
-      %pm = program_id {axis = 0} : i32
-      %pn = program_id {axis = 1} : i32
-      %nothing = constant {number = 0.0} : f32
-      %start = splat %nothing : f32[64,64]
-      %sum = for_loop %K, %start : f32[64,64] {
-        (%t: i32, %acc: f32[64,64])
-        %52 = constant {value = 64} : i64
-        %53 = cast %pm : i64
-        %54 = mul %52, %53 : i64
-        %55 = cast %54 : i32
-        %56 = constant {value = 64} : i64
-        %57 = cast %t : i64
-        %58 = mul %56, %57 : i64
-        %59 = cast %58 : i32
-        %a = tma_load %A.1, %55, %59 : f16[64,64]
-        %60 = constant {value = 64} : i64
-        %61 = cast %t : i64
-        %62 = mul %60, %61 : i64
-        %63 = cast %62 : i32
-        %64 = constant {value = 64} : i64
-        %65 = cast %pn : i64
-        %66 = mul %64, %65 : i64
-        %67 = cast %66 : i32
-        %b = tma_load %B.1, %63, %67 : f16[64,64]
-        %d = dot %a, %b, %acc : f32[64,64]
-        yield %d
-      }
-      %result = cast %sum : f16[64,64]
-      %68 = constant {value = 64} : i64
-      %69 = cast %pm : i64
-      %70 = mul %68, %69 : i64
-      %71 = cast %70 : i32
-      %72 = constant {value = 64} : i64
-      %73 = cast %pn : i64
-      %74 = mul %72, %73 : i64
-      %75 = cast %74 : i32
-      tma_store %C.1, %result, %71, %75
-      return
-    })"));
-}
-
-TEST_CASE("lower_to_tma: does nothing in the baseline schedule") {
-  CHECK(after(lower_to_tma, matmul_kernel(), Schedule{}) == text(matmul_kernel()));
-}
-
 TEST_CASE("lower_to_tma: box rows <= 128 bytes, at most 256 rows") {
   CHECK(map_of(matmul_kernel(64, 64, 64), "A") == Map{{64, 64}, 128});
   CHECK(map_of(matmul_kernel(64, 64, 32), "A") == Map{{64, 32}, 64});
@@ -181,26 +70,6 @@ TEST_CASE("lower_to_tma: box follows the contiguous axis") {
   CHECK(map_of(kernel, "A") == Map{{64, 64}, 128});
   kernel = with(matmul_kernel(128, 64, 16), "%at.a, %lda, %one", "%at.a, %one, %lda");
   CHECK(map_of(kernel, "A") == Map{{64, 16}, 128});
-}
-
-TEST_CASE("lower_to_tma: masks become tensor bounds") {
-  std::string kernel = with(matmul_kernel(), "%a = load %va", R"(
-        %i = range {start = 0} : i32[64]
-        %row.of.i = expand %i {axis = 0} : i32[1,64]
-        %all.i = broadcast %row.of.i : i32[64,64]
-        %size = constant {value = 64} : i32
-        %k32 = mul %t, %size : i32
-        %left = sub %Ka, %k32 : i32
-        %limit = splat %left : i32[64,64]
-        %mask = cmp %limit, %all.i {pred = "gt"} : i1[64,64]
-        %a = load %va, %mask)");
-  kernel = with(kernel, "%K: i32", "%K: i32, %Ka: i32");
-  std::string result = after(pass, kernel, specialized);
-  CHECK_FALSE(contains(result, "range"));
-  ir::Function fn = parsed(result);
-  const ir::Op &map = *value_named(fn, "A.1")->op;
-  REQUIRE(map.is(ir::Opcode::tensor_map_));
-  CHECK(map.operand(3)->op->operand(0)->name == "Ka"); // columns, cast to i64
 }
 
 TEST_CASE("lower_to_tma: threads store a result that TMA cannot") {
@@ -255,18 +124,6 @@ TEST_CASE("lower_to_tma: threads store rows that may end inside 16 bytes") {
   CHECK(stores_by_map(masked(" multiple_of 8")));
   CHECK_FALSE(stores_by_map(masked(" multiple_of 4")));
   CHECK_FALSE(stores_by_map(masked("")));
-}
-
-TEST_CASE("lower_to_tma: does nothing to stores of another shape") {
-  std::string kernel = with(matmul_kernel(), "store %vc, %result", R"(
-      %vr = view %B, %at.c, %one : view<f16>[64]
-      %half = constant {number = 0.5} : f16
-      %halves = splat %half : f16[64]
-      store %vr, %halves
-      store %vc, %result)");
-  std::string result = after(lower_to_tma, kernel, specialized);
-  CHECK(contains(result, "store %vr, %halves"));
-  CHECK(count(result, "tma_store") == 1);
 }
 
 TEST_CASE("lower_to_tma: result box of swapped operands has few rows") {

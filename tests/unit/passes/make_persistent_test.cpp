@@ -1,8 +1,7 @@
-// Tests passes/make_persistent.cpp.
+// Tests passes/make_persistent.cpp. The folder make_persistent/ has more cases.
 
 #include "matmul_kernel.h"
 #include "passes/make_persistent.h"
-#include "passes/remove_dead_code.h"
 #include "support/tile_ir.h"
 
 #include <algorithm>
@@ -16,11 +15,6 @@ namespace {
 
 const Schedule specialized = {.kind = Schedule::Kind::warp_specialized};
 const Schedule split = {.kind = Schedule::Kind::warp_specialized, .split_k = 4};
-
-void pass(ir::Function &fn, const Schedule &schedule) {
-  make_persistent(fn, schedule);
-  remove_dead_code(fn);
-}
 
 const std::string kernel = R"(
   func @f(%p: ptr<i32>) {
@@ -140,127 +134,6 @@ std::vector<Place> places(Place grid, int64_t num_sms) {
 }
 
 } // namespace
-
-TEST_CASE("make_persistent: block loops over programs") {
-  CHECK(after(pass, kernel, specialized) == text(R"(
-    func @f(%p: ptr<i32>) {
-      %0 = num_programs {axis = 0} : i32
-      %pieces = host_value %0 : i32
-      %1 = num_programs {axis = 1} : i32
-      %pieces.1 = host_value %1 : i32
-      %2 = num_programs {axis = 2} : i32
-      %3 = mul %0, %1 : i32
-      %4 = mul %3, %2 : i32
-      %5 = num_sms : i32
-      %6 = constant {value = 1} : i32
-      %7 = mul %5, %6 : i32
-      %8 = constant {value = 1} : i32
-      %9 = add %4, %7 : i32
-      %10 = sub %9, %8 : i32
-      %11 = div %10, %7 : i32
-      %all = host_value %4 : i32
-      %12 = constant {value = 1} : i32
-      %13 = add %4, %11 : i32
-      %14 = sub %13, %12 : i32
-      %15 = div %14, %11 : i32
-      %blocks = host_value %15 : i32
-      launch_blocks %15 {cluster = 1}
-      %16 = num_programs {axis = 0} : i32
-      %programs = host_value %16 : i32
-      %17 = block_id {axis = 0} : i32
-      %18 = constant {value = 1} : i32
-      %19 = sub %all, %18 : i32
-      %20 = sub %19, %17 : i32
-      %21 = udiv %20, %blocks : i32
-      %22 = constant {value = 1} : i32
-      %23 = add %21, %22 : i32
-      for_loop %23 {
-        (%wave: i32)
-        %24 = mul %wave, %blocks : i32
-        %25 = add %17, %24 : i32
-        %26 = mul %pieces, %pieces.1 : i32
-        %27 = udiv %25, %26 : i32
-        %28 = urem %25, %26 : i32
-        %29 = constant {value = 16} : i32
-        %30 = mul %pieces.1, %29 : i32
-        %31 = constant {value = 16} : i32
-        %32 = udiv %28, %30 : i32
-        %33 = mul %32, %31 : i32
-        %34 = sub %pieces, %33 : i32
-        %35 = constant {value = 16} : i32
-        %36 = min %34, %35 : i32
-        %37 = urem %28, %30 : i32
-        %38 = urem %37, %36 : i32
-        %39 = add %33, %38 : i32
-        %40 = udiv %37, %36 : i32
-        %at = addptr %p, %39 : ptr<i32>
-        store %at, %40
-        store %at, %27
-        store %at, %programs
-        yield
-      }
-      return
-    })"));
-}
-
-TEST_CASE("make_persistent: cluster split-K has one block per program") {
-  CHECK(after(pass, kernel, split) == text(R"(
-    func @f(%p: ptr<i32>) {
-      %0 = num_programs {axis = 0} : i32
-      %pieces = host_value %0 : i32
-      %1 = num_programs {axis = 1} : i32
-      %pieces.1 = host_value %1 : i32
-      %2 = num_programs {axis = 2} : i32
-      %3 = mul %0, %1 : i32
-      %4 = mul %3, %2 : i32
-      launch_blocks %4 {cluster = 1}
-      %5 = num_programs {axis = 0} : i32
-      %programs = host_value %5 : i32
-      %6 = block_id {axis = 0} : i32
-      %7 = mul %pieces, %pieces.1 : i32
-      %8 = udiv %6, %7 : i32
-      %9 = urem %6, %7 : i32
-      %10 = constant {value = 16} : i32
-      %11 = mul %pieces.1, %10 : i32
-      %12 = constant {value = 16} : i32
-      %13 = udiv %9, %11 : i32
-      %14 = mul %13, %12 : i32
-      %15 = sub %pieces, %14 : i32
-      %16 = constant {value = 16} : i32
-      %17 = min %15, %16 : i32
-      %18 = urem %9, %11 : i32
-      %19 = urem %18, %17 : i32
-      %20 = add %14, %19 : i32
-      %21 = udiv %18, %17 : i32
-      %at = addptr %p, %20 : ptr<i32>
-      store %at, %21
-      store %at, %8
-      store %at, %programs
-      return
-    })"));
-}
-
-TEST_CASE("make_persistent: does nothing in the baseline schedule") {
-  CHECK(after(make_persistent, kernel, Schedule{}) == text(kernel));
-}
-
-TEST_CASE("make_persistent: host operations stay before the loop") {
-  std::string maps = R"(
-    func @f(%p: ptr<f16>, %n: i64) {
-      %one = constant {value = 1} : i64
-      %more = add %n, %one : i64
-      %x = program_id {axis = 0} : i32
-      %m = tensor_map %p, %n, %more, %one : map<f16>[64]
-      %a = tma_load %m, %x : f16[64]
-      return
-    })";
-  std::string result = after(make_persistent, maps, specialized);
-  size_t loop = result.find("for_loop");
-  for (const char *op : {"= tensor_map", "%more = add", "= host_value", "launch_blocks"})
-    CHECK(result.find(op) < loop);
-  CHECK(result.find("tma_load") > loop);
-  CHECK(result.find("tma_load") < result.find("yield"));
-}
 
 TEST_CASE("make_persistent: every program runs once, on any grid") {
   for (Place grid : {Place{1, 1, 1},

@@ -1,4 +1,4 @@
-// Tests passes/pipeline_loops.cpp.
+// Tests passes/pipeline_loops.cpp. The folder pipeline_loops/ has more cases.
 
 #include "passes/pipeline_loops.h"
 #include "passes/remove_dead_code.h"
@@ -78,48 +78,6 @@ std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
 
 } // namespace
 
-TEST_CASE("pipeline_loops: two stages copy one iteration ahead") {
-  CHECK(pipelined({}) == text(R"(
-    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
-    func @f(%n: i32, %C: ptr<f16>, %start: f32, %A: ptr<f16>, %ld: i64 multiple_of 8) {
-      %one = constant {value = 1} : i64
-      %s = shared_alloc : shared<f16>[2,16,16] #0
-      %0 = constant {value = 0} : i32
-      %1 = cmp %0, %n {pred = "lt"} : i1
-      %2 = stage_index %0 {offset = 0, stages = 2} : i32
-      %t64 = cast %0 : i64
-      %c16 = constant {value = 16} : i64
-      %o = mul %t64, %c16 : i64
-      %v = view %A, %o, %ld, %one : view<f16>[16,16]
-      async_copy %v, %s, %2, %1 {vector = 8}
-      async_commit
-      %r = for_loop %n, %start : f32 {
-        (%t: i32, %sum: f32)
-        async_wait {pending = 0}
-        %3 = constant {value = 1} : i32
-        %4 = add %t, %3 : i32
-        %5 = cmp %4, %n {pred = "lt"} : i1
-        %6 = stage_index %t {offset = 1, stages = 2} : i32
-        %t64.1 = cast %4 : i64
-        %c16.1 = constant {value = 16} : i64
-        %o.1 = mul %t64.1, %c16.1 : i64
-        %v.1 = view %A, %o.1, %ld, %one : view<f16>[16,16]
-        async_copy %v.1, %s, %6, %5 {vector = 8}
-        async_commit
-        %7 = stage_index %t {offset = 0, stages = 2} : i32
-        %f = shared_load %s, %7 {origin = [0,0], perm = [0,1]} : f16[16,16]
-        %row = reduce %f {axis = 0, op = "max"} : f16[16]
-        %top = reduce %row {axis = 0, op = "max"} : f16
-        %next = cast %top : f32
-        yield %next
-      }
-      async_wait {pending = 0}
-      %h = cast %r : f16
-      store %C, %h
-      return
-    })"));
-}
-
 TEST_CASE("pipeline_loops: uses 2 to 4 stages that fit half of memory") {
   for (int room : {1, 2, 3, 4, 9}) {
     // The minimum is two stages, even if they fill all of shared memory.
@@ -163,13 +121,6 @@ TEST_CASE("pipeline_loops: wgmma copies one iteration less ahead") {
   Gpu small = *find_gpu("80");
   small.max_shared_bytes = 3 * 512 - 1;
   unchanged(loop, small);
-}
-
-TEST_CASE("pipeline_loops: does nothing if two stages or cp.async are missing") {
-  Gpu small = *find_gpu("80");
-  small.max_shared_bytes = 1023;
-  unchanged({}, small);
-  unchanged({}, *find_gpu("75"));
 }
 
 TEST_CASE("pipeline_loops: keeps room for other shared memory of the loop") {
@@ -288,63 +239,6 @@ TEST_CASE("pipeline_loops: does nothing below 4 aligned contiguous bytes") {
                  "{vector = 2}"));
 }
 
-TEST_CASE("pipeline_loops: copies 4-byte elements at any stride") {
-  std::string result = after(pipeline_loops, R"(
-    func @f(%n: i32, %A: ptr<f32>, %ld: i64, %C: ptr<f32>[16,16]) {
-      %none = constant {number = 0.0} : f32
-      %sum = splat %none : f32[16,16]
-      %z = constant {value = 0} : i32
-      %r = for_loop %n, %sum : f32[16,16] {
-        (%t: i32, %x: f32[16,16])
-        %t64 = cast %t : i64
-        %v = view %A, %t64, %ld, %ld : view<f32>[16,16]
-        %a = load %v : f32[16,16]
-        %s = shared_alloc : shared<f32>[1,16,16]
-        shared_store %a, %s, %z
-        %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f32[16,16]
-        %next = add %x, %f : f32[16,16]
-        yield %next
-      }
-      store %C, %r
-      return
-    })",
-                             gpu_with(8), Schedule{});
-  CHECK(contains(result, "async_copy"));
-  CHECK(contains(result, "{vector = 1}"));
-}
-
-TEST_CASE("pipeline_loops: transposing copies need 4-byte elements") {
-  auto transposing = [](const std::string &elem) {
-    return with(R"(
-      layout #0 [16,16] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (4,4) (8,8)
-      func @f(%n: i32, %A: ptr<ELEM>, %ld: i64 multiple_of 8, %C: ptr<ELEM>[16,16],
-              %sum: ELEM[16,16]) {
-        %z = constant {value = 0} : i32
-        %one = constant {value = 1} : i64
-        %c16 = constant {value = 16} : i64
-        %r = for_loop %n, %sum : ELEM[16,16] {
-          (%t: i32, %x: ELEM[16,16])
-          %t64 = cast %t : i64
-          %o = mul %t64, %c16 : i64
-          %v = view %A, %o, %ld, %one : view<ELEM>[16,16]
-          %a = load %v : ELEM[16,16]
-          %s = shared_alloc : shared<ELEM>[1,16,16] #0
-          shared_store %a, %s, %z
-          %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : ELEM[16,16]
-          %next = add %x, %f : ELEM[16,16]
-          yield %next
-        }
-        store %C, %r
-        return
-      })",
-                "ELEM", elem);
-  };
-  CHECK(
-      contains(after(pipeline_loops, transposing("f32"), gpu_with(8), Schedule{}), "{vector = 1}"));
-  CHECK(
-      !contains(after(pipeline_loops, transposing("f16"), gpu_with(8), Schedule{}), "async_copy"));
-}
-
 TEST_CASE("pipeline_loops: does nothing if the loop stores to memory") {
   const std::string store = "%out = cast %next : f16\n store %C, %out\n";
   unchanged({.rest = store});
@@ -353,93 +247,6 @@ TEST_CASE("pipeline_loops: does nothing if the loop stores to memory") {
   unchanged({.rest = store, .parameters = "%A: ptr<f16> read_only, %ld: i64 multiple_of 8"});
 }
 
-TEST_CASE("pipeline_loops: print and assert do not prevent pipelining") {
-  std::string result = pipelined({.rest = "print %next, %t {text = \"{} {}\"}\n"
-                                          "%less = cmp %t, %n {pred = \"lt\"} : i1\n"
-                                          "assert %less {text = \"\"}\n"});
-  CHECK(contains(result, "async_copy"));
-  CHECK(contains(result, "print %next, %t"));
-  CHECK(contains(result, "assert %less"));
-  // A printed tile must be in registers.
-  unchanged({.rest = "print %a {text = \"{}\"}\n"});
-}
-
-TEST_CASE("pipeline_loops: reads ahead of stores if read_only and no_alias") {
-  CHECK(
-      contains(pipelined({.rest = "%out = cast %next : f16\n store %C, %out\n",
-                          .parameters = "%A: ptr<f16> read_only no_alias, %ld: i64 multiple_of 8"}),
-               "async_copy"));
-}
-
 TEST_CASE("pipeline_loops: allows stores before and after the loop") {
   CHECK(contains(pipelined({.behind = "%out = cast %r : f16\n store %C, %out\n"}), "async_copy"));
-}
-
-TEST_CASE("pipeline_loops: nested loops each get their own stages") {
-  const std::string nested = R"(
-    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
-    func @f(%n: i32, %A: ptr<f16>, %ld: i64 multiple_of 8, %P: ptr<f16>[16,16]) {
-      %one = constant {value = 1} : i64
-      %zero = constant {value = 0} : i64
-      %z = constant {value = 0} : i32
-      %none = constant {number = 0.0} : f16
-      %sum = splat %none : f16[16,16]
-      %r = for_loop %n, %sum : f16[16,16] {
-        (%t: i32, %x: f16[16,16])
-        %t64 = cast %t : i64
-        %o = mul %t64, %ld : i64
-        %v = view %A, %o, %ld, %one : view<f16>[16,16]
-        %a = load %v : f16[16,16]
-        %s = shared_alloc : shared<f16>[1,16,16] #0
-        shared_store %a, %s, %z
-        %q = for_loop %n, %x : f16[16,16] {
-          (%u: i32, %y: f16[16,16])
-          %u64 = cast %u : i64
-          %ou = mul %u64, %ld : i64
-          %vu = view %A, %ou, %ld, %one : view<f16>[16,16]
-          %b = load %vu : f16[16,16]
-          %su = shared_alloc : shared<f16>[1,16,16] #0
-          shared_store %b, %su, %z
-          %fa = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
-          %fb = shared_load %su, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
-          %ab = mul %fa, %fb : f16[16,16]
-          %next = add %y, %ab : f16[16,16]
-          yield %next
-        }
-        yield %q
-      }
-      store %P, %r
-      return
-    })";
-  std::string result = after(pipeline_loops, nested, gpu_with(2), Schedule{});
-  CHECK(contains(result, "%s = shared_alloc : shared<f16>[2,16,16]"));
-  CHECK(contains(result, "%su = shared_alloc : shared<f16>[2,16,16]"));
-  CHECK(result.find("%s = shared_alloc") < result.find("for_loop"));
-  CHECK(result.find("%su = shared_alloc") > result.find("for_loop"));
-  CHECK(result.find("%su = shared_alloc") < result.rfind("for_loop"));
-  CHECK_FALSE(contains(result, "shared_store"));
-}
-
-TEST_CASE("pipeline_loops: does nothing to while loops") {
-  const std::string program = R"(
-    func @f(%A: ptr<f16>, %s: shared<f16>[1,16,16], %z: i32, %ld: i64, %c: i1) {
-      while_loop {
-        condition %c
-      } {
-        %v = view %A, %ld, %ld, %ld : view<f16>[16,16]
-        %a = load %v : f16[16,16]
-        shared_store %a, %s, %z
-        yield
-      }
-      return
-    })";
-  CHECK(after(pipeline_loops, program, gpu_with(2), Schedule{}) == text(program));
-}
-
-TEST_CASE("pipeline_loops: does nothing to a buffer outside of the loop") {
-  const std::string buffer = "%s = shared_alloc : shared<f16>[1,16,16] #0";
-  std::string outside = with(program({}), buffer, "");
-  outside = with(outside, "%r = for_loop", buffer + "\n %r = for_loop");
-  CHECK(after(pipeline_loops, outside, gpu_with(2), Schedule{}) == text(outside));
-  CHECK(contains(after(pipeline_loops, program({}), gpu_with(2), Schedule{}), "async_copy"));
 }

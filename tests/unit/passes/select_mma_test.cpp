@@ -1,4 +1,4 @@
-// Tests passes/select_mma.cpp.
+// Tests passes/select_mma.cpp. The folder select_mma/ has more cases.
 
 #include "passes/select_mma.h"
 #include "support/tile_ir.h"
@@ -137,15 +137,6 @@ TEST_CASE("select_mma: converts FP8 to f16 without an FP8 instruction") {
   CHECK(as({"f16", 64, 64, 16, "80"}) == "");
 }
 
-TEST_CASE("select_mma: uses fma if accumulators are not f32") {
-  std::string text = "func @f(%a: f16[16,16], %b: f16[16,8], %c: f16[16,8], %C: ptr<f16>[16,8]) {\n"
-                     "%d = dot %a, %b, %c : f16[16,8]\n store %C, %d\n return\n}";
-  CHECK(choice(text, "90").instruction == "fma");
-  text = "func @f(%a: f64[16,16], %b: f64[16,8], %c: f32[16,8], %C: ptr<f32>[16,8]) {\n"
-         "%d = dot %a, %b, %c : f32[16,8]\n store %C, %d\n return\n}";
-  CHECK(choice(text, "90").instruction == "fma");
-}
-
 TEST_CASE("select_mma: divides the tile into nearly square warp tiles") {
   struct {
     int m, n;
@@ -180,13 +171,6 @@ TEST_CASE("select_mma: limits accumulators per thread") {
         CHECK(chosen.all_warps <= 16);
         CHECK((m * n <= most * 32 * chosen.all_warps || chosen.all_warps == 16));
       }
-}
-
-TEST_CASE("select_mma: 64-bit accumulators count twice") {
-  std::string text = "func @f(%a: f64[128,16], %b: f64[16,128], %c: f64[128,128],"
-                     " %C: ptr<f64>[128,128]) {\n"
-                     "%d = dot %a, %b, %c : f64[128,128]\n store %C, %d\n return\n}";
-  CHECK(choice(text, "90").all_warps == 8);
 }
 
 TEST_CASE("select_mma: thread tile follows contiguous elements") {
@@ -228,15 +212,6 @@ TEST_CASE("select_mma: warp count follows the largest tile without a matmul") {
   CHECK(warps(8192) == 8);
   CHECK(warps(16384) == 16);
   CHECK(warps(65536) == 16);
-}
-
-TEST_CASE("select_mma: changes nothing but the warp count without a matmul") {
-  std::string program =
-      "func @f(%p: ptr<f32>[8]) {\n %x = load %p : f32[8]\n store %p, %x\n return\n}";
-  ir::Function fn = parsed(program);
-  select_mma(fn, *find_gpu("90"));
-  fn.warps = 0;
-  CHECK(printed(fn) == text(program));
 }
 
 TEST_CASE("select_mma: warp_specialized uses wgmma and 4 producer warps") {
@@ -296,15 +271,6 @@ TEST_CASE("select_mma: specialized mma warps have interleaved columns") {
   ir::Function plain = parsed(program({"f16", 128, 256, 16}));
   select_mma(plain, *find_gpu("90"));
   CHECK_FALSE(value_named(plain, "d")->op->has(ir::attr::interleaved_));
-}
-
-TEST_CASE("select_mma: multistage_wgmma has no producer warps") {
-  ir::Function fn = parsed(program({"f16", 64, 32, 16}));
-  select_mma(fn, *find_gpu("90a"), {.kind = Schedule::Kind::multistage_wgmma});
-  check_rules(fn);
-  CHECK(value_named(fn, "d")->op->get(ir::attr::instruction_) == "wgmma");
-  CHECK(fn.warps == 4);
-  CHECK(fn.producer_warps == 0);
 }
 
 TEST_CASE("select_mma: baseline schedule has no producer warps") {

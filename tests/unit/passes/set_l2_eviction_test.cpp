@@ -1,10 +1,9 @@
-// Tests passes/set_l2_eviction.cpp.
+// Tests passes/set_l2_eviction.cpp. The folder set_l2_eviction/ has more cases.
 
 #include "passes/set_l2_eviction.h"
 
 #include "analysis/launch_config.h"
 #include "ir/verifier.h"
-#include "matmul_kernel.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -103,37 +102,4 @@ TEST_CASE("set_l2_eviction: coarsened programs count as one reader") {
   std::string text = kernel(launch, "block_id");
   CHECK(policies(text, {8, 64, 1}) == Policies{normal, first_to_go});
   CHECK(policies(text, {10, 64, 1}) == Policies{normal, normal});
-}
-
-TEST_CASE("set_l2_eviction: does nothing without TMA loads") {
-  const char *text = R"(
-    func @f(%A: ptr<f16>, %n: i32) {
-      %r = range {start = 0} : i32[64]
-      %p = splat %A : ptr<f16>[64]
-      %q = addptr %p, %r : ptr<f16>[64]
-      %a = load %q : f16[64]
-      store %q, %a
-      return
-    })";
-  ir::Function fn = parsed(text);
-  std::string before = printed(fn);
-  set_l2_eviction(fn);
-  CHECK(printed(fn) == before);
-}
-
-TEST_CASE("set_l2_eviction: cache hint of the source takes precedence") {
-  ir::Function fn = parsed(with(
-      with(kernel("", "program_id"),
-           "%a = tma_load %m, %x, %k :", "%a = tma_load %m, %x, %k {cache = \"evict_last\"} :"),
-      "%b = tma_load %w, %k, %y :", "%b = tma_load %w, %k, %y {cache = \"evict_first\"} :"));
-  set_l2_eviction(fn);
-  CHECK(ir::verify(fn) == "");
-  CHECK(ir::constant_of(value_named(fn, "a")->op->operand(3)) == 0x14F0000000000000);
-  CHECK(ir::constant_of(value_named(fn, "b")->op->operand(3)) == 0x12F0000000000000);
-  // TMA ignores other hints.
-  ir::Function other =
-      parsed(with(kernel("", "program_id"),
-                  "%a = tma_load %m, %x, %k :", "%a = tma_load %m, %x, %k {cache = \"cg\"} :"));
-  set_l2_eviction(other);
-  CHECK_FALSE(ir::constant_of(value_named(other, "a")->op->operand(3)));
 }

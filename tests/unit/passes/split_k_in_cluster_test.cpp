@@ -1,7 +1,6 @@
-// Tests passes/split_k_in_cluster.cpp.
+// Tests passes/split_k_in_cluster.cpp. The folder split_k_in_cluster/ has more cases.
 
 #include "matmul_kernel.h"
-#include "passes/remove_dead_code.h"
 #include "passes/split_k_in_cluster.h"
 #include "support/tile_ir.h"
 
@@ -76,51 +75,6 @@ std::string with_more_before(const std::string &operations, const std::string &p
 }
 
 } // namespace
-
-TEST_CASE("split_k_in_cluster: splits K iterations and adds the partials") {
-  CHECK(after(split_k_in_cluster, product(), split_in(4)) == text(R"(
-    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
-      %zero = constant {value = 0} : i64
-      %one = constant {value = 1} : i64
-      %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
-      %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
-      %0 = constant {value = 4} : i32
-      %1 = mul %n, %0 : i32
-      launch_blocks %1 {cluster = 4}
-      %iterations = host_value %n : i32
-      %block = block_id {axis = 0} : i32
-      %2 = constant {value = 4} : i32
-      %3 = div %block, %2 : i32
-      %4 = rem %block, %2 : i32
-      %wide = constant {value = 64} : i32
-      %nothing = constant {number = 0.0} : f32
-      %start = splat %nothing : f32[64,64]
-      %5 = constant {value = 3} : i32
-      %6 = add %n, %5 : i32
-      %7 = constant {value = 4} : i32
-      %8 = div %6, %7 : i32
-      %part = host_value %8 : i32
-      %9 = mul %4, %part : i32
-      %sum = for_loop %part, %start : f32[64,64] {
-        (%t: i32, %acc: f32[64,64])
-        %10 = add %t, %9 : i32
-        %k = mul %10, %wide : i32
-        %a = tma_load %ma, %3, %k : f16[64,64]
-        %b = tma_load %mb, %k, %3 : f16[64,64]
-        %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,64]
-        yield %d
-      }
-      %sum.1 = cluster_reduce %sum {blocks = 4} : f32[64,64]
-      %v = view %C, %zero, %ld, %one : view<f32>[64,64]
-      store %v, %sum.1
-      return
-    })"));
-}
-
-TEST_CASE("split_k_in_cluster: does nothing without split-K") {
-  CHECK(after(split_k_in_cluster, product(), split_in(1)) == text(product()));
-  CHECK(after(split_k_in_cluster, product(), Schedule{}) == text(product()));
-}
 
 TEST_CASE("split_k_in_cluster: rounds up the iterations of each block") {
   CHECK(part_of("%iterations = constant {value = 8} : i32") == "2");

@@ -1,4 +1,4 @@
-// Tests passes/stage_epilogue.cpp.
+// Tests passes/stage_epilogue.cpp. The folder stage_epilogue/ has more cases.
 
 #include "matmul_kernel.h"
 #include "passes/stage_epilogue.h"
@@ -58,60 +58,6 @@ int count_ops(ir::Function &fn, ir::Opcode code) {
 }
 
 } // namespace
-
-TEST_CASE("stage_epilogue: output tiles alternate between two stages") {
-  CHECK(after(stage_epilogue, kernel("f16", {128, 128}, {128, 64}), Schedule{}) == test::text(R"(
-    layout #0 [128,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0) (32,0) (64,0)
-    func @f(%C: ptr<f16>, %ld: i64, %x: f16[128,128], %s: f32[128,128],
-            %i: i32, %j: i32) warps 8 producer_warps 4 {
-      %zero = constant {value = 0} : i64
-      %one = constant {value = 1} : i64
-      %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[128,64]
-      %as = shared_alloc : shared<f16>[1,128,16]
-      %bs = shared_alloc : shared<f16>[1,16,128]
-      warp_specialize {
-        %m.1 = shared_alloc : shared<f16>[2,128,64] #0
-        %p = wgmma_ss %as, %i, %bs, %i, %s {perms = [0,1,0,1], warpgroups = [2,1]} : f32[128,128]
-        tma_store_wait {pending = 1}
-        barrier
-        %0 = extract %x {origin = [0,0], warpgroups = [2,1]} : f16[128,64]
-        %1 = constant {value = 0} : i32
-        shared_store %0, %m.1, %1
-        proxy_fence
-        barrier
-        %2 = constant {value = 0} : i32
-        %3 = add %i, %2 : i32
-        %4 = constant {value = 0} : i32
-        %5 = add %j, %4 : i32
-        tma_store_async %m, %m.1, %1, %3, %5
-        tma_store_wait {pending = 1}
-        barrier
-        %6 = extract %x {origin = [0,64], warpgroups = [2,1]} : f16[128,64]
-        %7 = constant {value = 1} : i32
-        shared_store %6, %m.1, %7
-        proxy_fence
-        barrier
-        %8 = constant {value = 0} : i32
-        %9 = add %i, %8 : i32
-        %10 = constant {value = 64} : i32
-        %11 = add %j, %10 : i32
-        tma_store_async %m, %m.1, %7, %9, %11
-        tma_store_wait {pending = 0}
-        yield
-      } {
-        yield
-      }
-      return
-    })"));
-}
-
-TEST_CASE("stage_epilogue: does nothing without a stored matmul result") {
-  std::string none = with(kernel("f16", {128, 64}, {128, 64}), "tma_store %m, %x, %i, %j", "");
-  CHECK(after(stage_epilogue, none, Schedule{}) == text(none));
-  std::string plain = "func @f(%p: ptr<f16>[128,128], %x: f16[128,128]) {\n"
-                      " store %p, %x\n return\n}";
-  CHECK(after(stage_epilogue, plain, Schedule{}) == text(plain));
-}
 
 TEST_CASE("stage_epilogue: one output tile per box, at most two stages") {
   struct {
@@ -183,17 +129,6 @@ TEST_CASE("stage_epilogue: splits thread stores and their masks") {
         CHECK((op.operands.size() == 3) == contains(store, "%on"));
       });
     }
-}
-
-TEST_CASE("stage_epilogue: does nothing to small or non-affine stores") {
-  std::string texts[] = {
-      stored("f16", {128, 64}, "store %v, %x"),
-      stored("f16", {128, 128},
-             "%z = constant {value = 0} : i32\n %c = cmp %i, %z {pred = \"lt\"} : i1\n"
-             "%on = splat %c : i1[128,128]\n store %v, %x, %on"),
-  };
-  for (const std::string &text : texts)
-    CHECK(after(stage_epilogue, text, Schedule{}) == test::text(text));
 }
 
 namespace {
@@ -268,100 +203,4 @@ TEST_CASE("stage_epilogue: splits thread stores of a transpose by rows") {
         CHECK(op.operand(1)->type.shape == ir::Shape{32, 128});
     });
   }
-}
-
-TEST_CASE("stage_epilogue: masks become in_bounds with a pinned stride") {
-  const std::string store = R"(
-        %l64 = cast %i : i64
-        %r = range {start = 0} : i32[128]
-        %row = expand %r {axis = 0} : i32[1,128]
-        %columns = broadcast %row : i32[128,128]
-        %limit = splat %i : i32[128,128]
-        %on = cmp %columns, %limit {pred = "lt"} : i1[128,128]
-        store %v, %x, %on)";
-  std::string text = after(stage_epilogue, stored("f16", {128, 128}, store), Schedule{});
-  CHECK(count(text, " = no_hoist %ld : i64") == 2);
-  CHECK(count(text, " = in_bounds ") == 2);
-  // The mask compares columns with %i and %i - 64. Rows have no bound.
-  CHECK(contains(text, "constant {value = -64} : i64"));
-  CHECK(count(text, "constant {value = 128} : i64") == 2);
-  // Without a mask, the pass adds no comparison.
-  std::string unmasked =
-      after(stage_epilogue, stored("f16", {128, 128}, "store %v, %x"), Schedule{});
-  CHECK_FALSE(contains(unmasked, "inside"));
-  CHECK(count(unmasked, " = no_hoist %ld : i64") == 2);
-}
-
-TEST_CASE("stage_epilogue: converts each output tile separately") {
-  for (const std::string &stores :
-       {kernel("f16", {128, 128}, {128, 64}), stored("f16", {128, 128}, "store %v, %x")}) {
-    std::string converting = with(stores, "%x: f16[128,128], ", "");
-    converting =
-        with(converting, "warp_specialize {", "warp_specialize {\n %x = cast %s : f16[128,128]");
-    std::string text = after(stage_epilogue, converting, Schedule{});
-    CHECK(count(text, "= extract %s {") == 2);
-    CHECK(count(text, " : f32[128,64]") == 2);
-    CHECK(count(text, "= cast %") == 1 + 2); // plus the original cast, which is unused
-  }
-}
-
-namespace {
-
-// A 128 x 256 matmul by mma warps with interleaved columns. TMA stores the converted result.
-const std::string by_mma = R"(
-    func @f(%C: ptr<f16>, %ld: i64, %n: i32, %a: f16[128,16], %b: f16[16,256], %i: i32, %j: i32)
-        warps 8 producer_warps 1 {
-      %zero = constant {value = 0} : i64
-      %one = constant {value = 1} : i64
-      %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[128,64]
-      warp_specialize {
-        %nothing = constant {number = 0.0} : f32
-        %start = splat %nothing : f32[128,256]
-        %sum = for_loop %n, %start : f32[128,256] {
-          (%t: i32, %acc: f32[128,256])
-          %d = dot %a, %b, %acc {interleaved = 1, instruction = "m16n8k16", warps = [2,4]} : f32[128,256]
-          yield %d
-        }
-        %x = cast %sum : f16[128,256]
-        tma_store %m, %x, %i, %j
-        yield
-      } {
-        yield
-      }
-      return
-    })";
-
-} // namespace
-
-TEST_CASE("stage_epilogue: mma output tiles are parts of the accumulator") {
-  ir::Function fn = parsed(by_mma);
-  stage_epilogue(fn);
-  check_rules(fn);
-  int64_t column = 0;
-  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
-    if (!op.is(ir::Opcode::extract_))
-      return;
-    CHECK(op.operand(0) == value_named(fn, "sum"));
-    CHECK(op.get(ir::attr::origin_) == std::vector<int64_t>{0, column});
-    CHECK(op.get(ir::attr::warps_) == std::vector<int64_t>{2, 4});
-    CHECK(op.get(ir::attr::instruction_) == "m16n8k16");
-    CHECK(op.has(ir::attr::interleaved_));
-    CHECK_FALSE(op.has(ir::attr::warpgroups_));
-    column += 64;
-  });
-  CHECK(column == 256);
-  // Without interleaved columns, the pass does nothing.
-  std::string plain = with(by_mma, "interleaved = 1, ", "");
-  CHECK(after(stage_epilogue, plain, Schedule{}) == test::text(plain));
-}
-
-TEST_CASE("stage_epilogue: one stage waits for each TMA store") {
-  ir::Function fn = parsed(by_mma);
-  stage_epilogue(fn, {.kind = Schedule::Kind::warp_specialized, .epilogue_stages = 1});
-  check_rules(fn);
-  CHECK(value_named(fn, "m")->type.shape == ir::Shape{1, 128, 64});
-  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
-    if (op.is(ir::Opcode::tma_store_wait_))
-      CHECK(op.get(ir::attr::pending_) == 0);
-  });
 }

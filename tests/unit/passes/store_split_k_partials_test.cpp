@@ -12,19 +12,16 @@ using namespace tritonc::test;
 namespace {
 
 // Blocks have 64 x 128 accumulators: two adjacent programs.
-Schedule in_parts(bool swapped = false) {
+Schedule in_parts() {
   return {.kind = Schedule::Kind::warp_specialized,
           .coarsening = {1, 2, 1},
           .k_tile = 64,
-          .swap_operands = swapped,
           .work = Schedule::Work::split_k_partials,
           .partials = SplitKPartials{{1, 2, 1}, 64, 128, 0, 1}};
 }
 
 // A matmul as lower_to_tma leaves it. `last` reads axis 2 of the grid.
-std::string product(const std::string &last = "%matrix = block_id {axis = 2} : i32\n",
-                    const std::string &epilogue = "%r = neg %sum : f32[64,128]\n"
-                                                  "store %v, %r\n store %v, %sum\n") {
+std::string product(const std::string &last = "%matrix = block_id {axis = 2} : i32\n") {
   return R"(
     func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
       %zero = constant {value = 0} : i64
@@ -53,8 +50,9 @@ std::string product(const std::string &last = "%matrix = block_id {axis = 2} : i
         yield %d
       }
       %v = view %C, %zero, %ld, %one : view<f32>[64,128]
-      )" +
-         epilogue + R"(
+      %r = neg %sum : f32[64,128]
+      store %v, %r
+      store %v, %sum
       return
     })";
 }
@@ -68,62 +66,6 @@ bool can_be_divided(const std::string &text) {
 }
 
 } // namespace
-
-TEST_CASE("store_split_k_partials: each block stores its partial") {
-  std::string divided = after(store_split_k_partials, product(), in_parts());
-  // The workspace has all output tiles of one partial, then all of the next.
-  CHECK(contains(divided, R"(
-  %row = block_id {axis = 0} : i32
-  %column = block_id {axis = 1} : i32
-  %matrix = block_id {axis = 2} : i32
-  %matrices = host_value %p2 : i32
-  %0 = udiv %matrix, %matrices : i32
-  %1 = urem %matrix, %matrices : i32
-)"));
-  CHECK(contains(divided, "%parts = host_value %30"));
-  CHECK(divided.substr(divided.find("  %40 = mul")) == R"(  %40 = mul %p2, %30 : i32
-  launch_blocks %p0, %half, %40
-  %41 = mul %0, %part : i32
-  %sum = for_loop %part, %start : f32[64,128] {
-    (%t: i32, %acc: f32[64,128])
-    %42 = add %t, %41 : i32
-    %k = mul %42, %wide : i32
-    %a = tma_load %ma, %row, %k : f16[64,64]
-    %b = tma_load %mb, %k, %column : f16[64,128]
-    %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,128]
-    yield %d
-  }
-  %43 = constant {value = 8192} : i64
-  %44 = cast %row : i64
-  %45 = mul %43, %44 : i64
-  %46 = cast %in_row : i64
-  %47 = mul %45, %46 : i64
-  %48 = constant {value = 128} : i64
-  %49 = cast %column : i64
-  %50 = mul %48, %49 : i64
-  %51 = add %47, %50 : i64
-  %52 = constant {value = 8192} : i64
-  %53 = cast %0 : i64
-  %54 = mul %52, %53 : i64
-  %55 = cast %pieces : i64
-  %56 = mul %54, %55 : i64
-  %57 = add %51, %56 : i64
-  %58 = constant {value = 8192} : i64
-  %59 = cast %1 : i64
-  %60 = mul %58, %59 : i64
-  %61 = cast %in_matrix : i64
-  %62 = mul %60, %61 : i64
-  %63 = add %57, %62 : i64
-  %64 = constant {value = 128} : i64
-  %65 = cast %in_row : i64
-  %66 = mul %64, %65 : i64
-  %67 = constant {value = 1} : i64
-  %68 = view %workspace, %63, %66, %67 : view<f32>[64,128]
-  store %68, %sum
-  return
-}
-)");
-}
 
 TEST_CASE("store_split_k_partials: adds block_id for grid axis 2") {
   std::string divided =
@@ -139,16 +81,6 @@ TEST_CASE("store_split_k_partials: axis 2 excludes the partial index") {
                           "%v = view %C, %far");
   uses = with(uses, "%k = mul %t, %wide", "%m = mul %matrix, %t : i32\n %k = mul %m, %wide");
   CHECK(contains(after(store_split_k_partials, uses, in_parts()), "%m = mul %1, "));
-}
-
-TEST_CASE("store_split_k_partials: stores the transpose of swapped operands") {
-  std::string text = product("", "%r = trans %sum {perm = [1,0]} : RESULT\n store %v, %r\n");
-  text = with(with(text, "f32[64,128]", "f32[128,64]"), "RESULT", "f32[64,128]");
-  text = with(text, "tma_load %ma, %row, %k : f16[64,64]", "tma_load %ma, %row, %k : f16[128,64]");
-  text = with(text, "f16[64,128]", "f16[64,64]");
-  std::string divided = after(store_split_k_partials, text, in_parts(true));
-  CHECK(contains(divided, "= trans %sum {perm = [1,0]} : f32[64,128]"));
-  CHECK_FALSE(contains(after(store_split_k_partials, product(), in_parts()), "trans"));
 }
 
 namespace {

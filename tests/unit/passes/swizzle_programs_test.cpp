@@ -1,4 +1,4 @@
-// Tests passes/swizzle_programs.cpp.
+// Tests passes/swizzle_programs.cpp. The folder swizzle_programs/ has more cases.
 
 #include "passes/swizzle_programs.h"
 #include "support/tile_ir.h"
@@ -90,44 +90,4 @@ TEST_CASE("swizzle_programs: grid of at most 16 rows keeps its order") {
   std::vector<Place> programs = Grouped{.grid = {16, 3}}.programs();
   for (size_t block = 0; block < programs.size(); block++)
     CHECK(programs[block] == Place{int64_t(block % 16), int64_t(block / 16)});
-}
-
-TEST_CASE("swizzle_programs: groups coarsened programs") {
-  std::string coarsenings = with(
-      with(matmul_kernel(), "%pm = program_id {axis = 0} : i32",
-           "%blocks = num_programs {axis = 0} : i32\n launch_blocks %blocks, %blocks, %blocks\n"
-           "%pm = block_id {axis = 0} : i32"),
-      "%pn = program_id", "%pn = block_id");
-  std::string grouped = after(swizzle_programs, coarsenings, Schedule{.coarsening = {1, 2, 1}});
-  CAPTURE(grouped);
-  CHECK(count(grouped, "block_id") == 2);
-  CHECK(contains(grouped, "num_blocks {axis = 0}"));
-  CHECK(contains(grouped, "num_blocks {axis = 1}"));
-}
-
-TEST_CASE("swizzle_programs: does nothing in a persistent schedule") {
-  CHECK(after(swizzle_programs, matmul_kernel(),
-              Schedule{.kind = Schedule::Kind::warp_specialized}) == text(matmul_kernel()));
-}
-
-TEST_CASE("swizzle_programs: does nothing for multistage_wgmma") {
-  CHECK(after(swizzle_programs, matmul_kernel(),
-              Schedule{.kind = Schedule::Kind::multistage_wgmma}) == text(matmul_kernel()));
-}
-
-TEST_CASE("swizzle_programs: does nothing without a matmul or with one axis") {
-  std::string copies = R"(
-    func @f(%A: ptr<f32>) {
-      %x = program_id {axis = 0} : i32
-      %y = program_id {axis = 1} : i32
-      %n = add %x, %y : i32
-      %p = addptr %A, %n : ptr<f32>
-      %a = load %p : f32
-      store %p, %a
-      return
-    })";
-  CHECK(after(swizzle_programs, copies, Schedule{}) == text(copies));
-  std::string one_axis = with(matmul_kernel(), "%pn = program_id {axis = 1} : i32",
-                              "%pn = constant {value = 0} : i32");
-  CHECK(after(swizzle_programs, one_axis, Schedule{}) == text(one_axis));
 }

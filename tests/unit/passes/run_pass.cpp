@@ -1,0 +1,119 @@
+// The passes by name. See run_pass.h.
+
+#include "unit/passes/run_pass.h"
+
+#include "passes/allocate_shared.h"
+#include "passes/assign_layouts.h"
+#include "passes/avoid_register_bank_conflicts.h"
+#include "passes/broadcast_atomic_results.h"
+#include "passes/choose_occupancy.h"
+#include "passes/coarsen_programs.h"
+#include "passes/expand_inductions.h"
+#include "passes/fold_add_into_dot.h"
+#include "passes/form_views.h"
+#include "passes/insert_barriers.h"
+#include "passes/insert_dependent_launch.h"
+#include "passes/interleave_copies.h"
+#include "passes/issue_wgmma_async.h"
+#include "passes/lower_cluster_reductions.h"
+#include "passes/lower_gathers.h"
+#include "passes/lower_layout_conversions.h"
+#include "passes/lower_to_tma.h"
+#include "passes/make_persistent.h"
+#include "passes/pipeline_loops.h"
+#include "passes/prefetch_dot_operands.h"
+#include "passes/prefetch_through_registers.h"
+#include "passes/reduce_split_k_partials.h"
+#include "passes/remove_dead_code.h"
+#include "passes/select_mma.h"
+#include "passes/set_k_tile.h"
+#include "passes/set_l2_eviction.h"
+#include "passes/specialize_warps.h"
+#include "passes/split_dots_along_k.h"
+#include "passes/split_k_in_cluster.h"
+#include "passes/stage_epilogue.h"
+#include "passes/stage_operands.h"
+#include "passes/store_split_k_partials.h"
+#include "passes/swap_operands.h"
+#include "passes/swizzle_programs.h"
+#include "passes/unpipeline_loops.h"
+#include "passes/uplift_while_to_for.h"
+
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace tritonc::test {
+
+namespace {
+
+using Run = std::function<void(ir::Function &, const Gpu &, const Schedule &)>;
+
+// One overload per list of parameters that a pass may have.
+Run as_run(void (*pass)(ir::Function &)) {
+  return [pass](ir::Function &fn, const Gpu &, const Schedule &) { pass(fn); };
+}
+Run as_run(void (*pass)(ir::Function &, const Gpu &)) {
+  return [pass](ir::Function &fn, const Gpu &gpu, const Schedule &) { pass(fn, gpu); };
+}
+Run as_run(void (*pass)(ir::Function &, const Schedule &)) {
+  return [pass](ir::Function &fn, const Gpu &, const Schedule &schedule) { pass(fn, schedule); };
+}
+Run as_run(void (*pass)(ir::Function &, const Gpu &, const Schedule &)) { return pass; }
+
+// Tested for completeness by tir_files_test.cpp.
+const std::map<std::string_view, Run> &passes() {
+#define PASS(name) std::pair(std::string_view(#name), as_run(name))
+  static const std::map<std::string_view, Run> table = {
+      PASS(allocate_shared),
+      PASS(assign_layouts),
+      PASS(avoid_register_bank_conflicts),
+      PASS(broadcast_atomic_results),
+      PASS(choose_occupancy),
+      PASS(coarsen_programs),
+      PASS(expand_inductions),
+      PASS(fold_add_into_dot),
+      PASS(form_views),
+      PASS(insert_barriers),
+      PASS(insert_dependent_launch),
+      PASS(interleave_copies),
+      PASS(issue_wgmma_async),
+      PASS(lower_cluster_reductions),
+      PASS(lower_gathers),
+      PASS(lower_layout_conversions),
+      PASS(lower_to_tma),
+      PASS(make_persistent),
+      PASS(pipeline_loops),
+      PASS(prefetch_dot_operands),
+      PASS(prefetch_through_registers),
+      PASS(reduce_split_k_partials),
+      PASS(remove_dead_code),
+      PASS(select_mma),
+      PASS(set_k_tile),
+      PASS(set_l2_eviction),
+      PASS(specialize_warps),
+      PASS(split_dots_along_k),
+      PASS(split_k_in_cluster),
+      PASS(stage_epilogue),
+      PASS(stage_operands),
+      PASS(store_split_k_partials),
+      PASS(swap_operands),
+      PASS(swizzle_programs),
+      PASS(unpipeline_loops),
+      PASS(uplift_while_to_for),
+  };
+#undef PASS
+  return table;
+}
+
+} // namespace
+
+bool run_pass(std::string_view name, ir::Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  auto found = passes().find(name);
+  if (found == passes().end())
+    return false;
+  found->second(fn, gpu, schedule);
+  return true;
+}
+
+} // namespace tritonc::test
