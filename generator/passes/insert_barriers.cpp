@@ -19,8 +19,9 @@
 //          start. That set only grows and is finite, so the walk ends. It walks both sides of a
 //          branch from the same set; the accesses of either are pending after the branch.
 //
-//          A barrier may become superfluous once the whole loop is known. So at the end the pass
-//          removes each barrier again if no conflict appears without it.
+//          A barrier may become superfluous once the whole loop is known: if a repeated walk adds a
+//          barrier directly before it. The pass removes such a barrier again if no conflict appears
+//          without it.
 //
 //          Circular buffers: iteration t accesses stage (t + d) mod n. Two accesses in one
 //          iteration with different d do not overlap. In the next iteration d becomes d - 1.
@@ -43,6 +44,9 @@
 //          TMA, producer warps, and the tensor cores access a circular buffer in the order that the
 //          mbarriers of specialize_warps give. Producer warps have no other accesses, so the pass
 //          skips their part.
+//          Cost: the pass gives equal places in global memory one number, and looks pending
+//          accesses up by it. So its time grows as n log n with the number of operations, and with
+//          the number of barriers to remove times n.
 // Needs:   allocate_shared.
 // Ensures: a barrier is between any two conflicting accesses; no barrier is superfluous.
 // Limits:  compares whole stages of shared memory, not elements, so a thread that reads back only
@@ -53,16 +57,18 @@
 //          assumes that rows with a variable stride do not overlap. It does not order a store with
 //          itself in another iteration.
 //
-// Tested by tests/unit/passes/insert_barriers_test.cpp.
+// Tested by tests/unit/passes/insert_barriers/ and insert_barriers_test.cpp.
 
 #include "passes/insert_barriers.h"
 
 #include "analysis/affine.h"
-#include "ir/builder.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
 
 namespace tritonc {
 
@@ -80,18 +86,31 @@ struct StageIndex {
   auto operator<=>(const StageIndex &) const = default;
 };
 
-struct Access {
-  const Op *buffer = nullptr; // its shared_alloc; null: global memory
+// An access to a buffer in shared memory.
+struct SharedAccess {
+  const Op *buffer = nullptr; // its shared_alloc
   StageIndex stage;
   bool writes = false;
-  int groups_since = -1;      // async_copy in flight: commits after it; else -1
-  int wgmmas_since = -1;      // wgmma in flight: wgmmas after it; else -1
-  const Op *global = nullptr; // the access, if to global memory; else null
-  bool is_old = false;        // global memory: in an earlier iteration of a loop
+  int groups_since = -1; // async_copy in flight: commits after it; else -1
+  int wgmmas_since = -1; // wgmma in flight: wgmmas after it; else -1
 
-  auto operator<=>(const Access &) const = default;
-  bool is_copied() const { return groups_since >= 0; }
-  bool in_background() const { return is_copied() || wgmmas_since >= 0; }
+  auto operator<=>(const SharedAccess &) const = default;
+  bool in_background() const { return groups_since >= 0 || wgmmas_since >= 0; }
+};
+
+// An access to global memory. The order of the members sorts the accesses that a later access may
+// conflict with side by side: see `Pending`.
+struct GlobalAccess {
+  int group = 0;         // of places that may meet
+  int groups_since = -1; // async_copy in flight: commits after it; else -1
+  bool writes = false;
+  bool by_first = false; // only the first thread makes it
+  bool is_old = false;   // in an earlier iteration of a loop
+  int place = 0;
+  bool is_copy = false; // an async_copy
+
+  auto operator<=>(const GlobalAccess &) const = default;
+  bool in_background() const { return groups_since >= 0; }
 };
 
 constexpr int many = 16; // more than the stages of any circular buffer
@@ -135,52 +154,95 @@ void add_roots(const Value *pointer, std::set<const Value *> &seen,
   }
 }
 
-// The accesses to global memory that need an order: another one stores through the same parameter.
-class GlobalAccesses {
+// The places in global memory that a function accesses.
+class GlobalPlaces {
 public:
-  explicit GlobalAccesses(Function &fn) {
+  explicit GlobalPlaces(Function &fn) {
     for (const Parameter &parameter : fn.parameters)
       if (parameter.no_alias)
         alone_.insert(parameter.value);
     for_each_op(*fn.body, [&](const Op &op) {
-      if (!op.is(Opcode::load_) && !op.is(Opcode::async_copy_) && !changes(op))
-        return;
-      std::set<const Value *> seen;
-      add_roots(op.operand(0), seen, roots_[&op]);
-      at_[&op] = affine_of(op.operand(0));
+      if (op.is(Opcode::load_) || op.is(Opcode::async_copy_) || changes(op))
+        add(op);
     });
-    for (const auto &[op, roots] : roots_)
-      for (const auto &[other, other_roots] : roots_)
-        if (op != other && (changes(*op) || changes(*other)) &&
-            (meet(roots, other_roots) || may_lie_the_same(*op, *other)))
-          ordered_.insert(op);
+    for (Place &place : places_)
+      place.group = group_of(place);
+    for (size_t i = 0; i < places_.size(); i++) {
+      group_changes_[places_[i].group] |= places_[i].is_changed;
+      if (places_[i].position >= 0)
+        at_position_[places_[i].position].push_back(int(i));
+    }
   }
 
-  static bool changes(const Op &op) { return op.is(Opcode::store_) || op.is_atomic(); }
+  /// The access of `op`; nullopt if it needs no order with other accesses.
+  std::optional<GlobalAccess> access(const Op &op) const {
+    auto found = place_of_.find(&op);
+    if (found == place_of_.end())
+      return std::nullopt;
+    const Place &place = places_[size_t(found->second)];
+    bool may_meet = group_changes_.at(place.group);
+    if (place.position >= 0)
+      for (int other : at_position_.at(place.position))
+        may_meet |= places_[size_t(other)].is_changed;
+    if (!may_meet)
+      return std::nullopt;
+    bool is_copy = op.is(Opcode::async_copy_);
+    return GlobalAccess{.group = place.group,
+                        .groups_since = is_copy ? 0 : -1,
+                        .writes = changes(op),
+                        .by_first = changes(op) && place.shape.empty(),
+                        .place = found->second,
+                        .is_copy = is_copy};
+  }
 
-  /// Whether `op` needs an order with other accesses.
-  bool matters(const Op &op) const { return ordered_.count(&op); }
+  int group_of(int place) const { return places_[size_t(place)].group; }
 
-  /// Whether different threads may access the same element.
-  bool conflict(const Access &earlier, const Access &later) const {
-    const Op &a = *earlier.global, &b = *later.global;
-    if (&a == &b)
-      return false;
-    bool by_first = is_by_first(a) && is_by_first(b);
-    if (meet(roots_.at(&a), roots_.at(&b)))
-      return earlier.is_old ||
-             (!by_first && (!lie_the_same(a, b, /*from_one=*/true) || !by_same_threads(a, b)));
-    return !by_first && may_lie_the_same(a, b) && !by_same_threads(a, b);
+  /// The other places that may be the same memory element by element, if their parameters are.
+  const std::vector<int> &at_same_position(int place) const {
+    static const std::vector<int> none;
+    int position = places_[size_t(place)].position;
+    return position < 0 ? none : at_position_.at(position);
+  }
+
+  /// Whether different threads may access the same element, in two different operations.
+  bool conflict(const GlobalAccess &earlier, const GlobalAccess &later) const {
+    const Place &a = places_[size_t(earlier.place)], &b = places_[size_t(later.place)];
+    bool by_first = earlier.by_first && later.by_first;
+    bool by_same_threads = !earlier.is_copy && !later.is_copy && a.layout && b.layout &&
+                           *a.layout == *b.layout && !has_copies(*a.layout) && a.is_apart;
+    if (meet(a.roots, b.roots))
+      return earlier.is_old || (!by_first && (earlier.place != later.place || !by_same_threads));
+    bool may_lie_the_same = a.position >= 0 && a.position == b.position;
+    return !by_first && may_lie_the_same && !by_same_threads;
   }
 
 private:
-  static bool meet(const std::set<const Value *> &a, const std::set<const Value *> &b) {
-    return a.count(nullptr) || b.count(nullptr) ||
-           std::any_of(a.begin(), a.end(), [&](const Value *root) { return b.count(root); });
+  using Roots = std::set<const Value *>; // parameters; null: an unknown one
+
+  struct Place {
+    Roots roots;
+    std::optional<Affine> at;
+    Shape shape;
+    std::optional<LinearLayout> layout;
+    bool is_apart = false;   // no two elements overlap
+    bool is_changed = false; // by any access
+    int position = -1;       // equal for equal offset, strides, shape, element type; -1: alone
+    int group = 0;
+  };
+
+  static bool changes(const Op &op) { return op.is(Opcode::store_) || op.is_atomic(); }
+
+  // The layout of the tile that the threads load or store; an async_copy has none.
+  static std::optional<LinearLayout> layout_of(const Op &op) {
+    if (op.is(Opcode::async_copy_))
+      return std::nullopt;
+    const Type &type = op.is(Opcode::store_) ? op.operand(1)->type : op.result()->type;
+    return type.layout ? std::optional(*type.layout) : std::nullopt;
   }
 
-  static const Type &accessed(const Op &op) {
-    return op.is(Opcode::store_) ? op.operand(1)->type : op.result()->type;
+  static bool meet(const Roots &a, const Roots &b) {
+    return a.count(nullptr) || b.count(nullptr) ||
+           std::any_of(a.begin(), a.end(), [&](const Value *root) { return b.count(root); });
   }
 
   static bool has_copies(const LinearLayout &layout) {
@@ -188,44 +250,93 @@ private:
            std::count(layout.warp.begin(), layout.warp.end(), 0u);
   }
 
-  /// Whether both access the same memory element by element, given the same base. `from_one`: also
-  /// requires that the base is the same.
-  bool lie_the_same(const Op &a, const Op &b, bool from_one) const {
-    const std::optional<Affine> &at = at_.at(&a), &also_at = at_.at(&b);
-    return at && also_at && (!from_one || at->base == also_at->base) &&
-           at->offset == also_at->offset && at->strides == also_at->strides &&
-           accessed_shape(a) == accessed_shape(b);
+  // Numbers that are equal exactly for equal values.
+  using Key = std::vector<int64_t>;
+  static void append(Key &key, const Poly &poly) {
+    key.push_back(int64_t(poly.terms.size()));
+    for (const auto &[factors, coefficient] : poly.terms) {
+      key.push_back(int64_t(factors.size()));
+      for (const Value *factor : factors)
+        key.push_back(factor->number);
+      key.push_back(coefficient);
+    }
+  }
+  template <typename Number> static void append(Key &key, const std::vector<Number> &numbers) {
+    key.push_back(int64_t(numbers.size()));
+    key.insert(key.end(), numbers.begin(), numbers.end());
   }
 
-  static const std::vector<int64_t> &accessed_shape(const Op &op) {
-    return op.operand(0)->type.shape;
+  static int number_of(std::map<Key, int> &numbers, Key key) {
+    return numbers.try_emplace(std::move(key), int(numbers.size())).first->second;
   }
 
-  /// Whether two parameters may be the same memory element by element: z = 2 * x, where z may be x.
-  bool may_lie_the_same(const Op &a, const Op &b) const {
-    auto is_alone = [&](const Op &op) {
-      const std::set<const Value *> &roots = roots_.at(&op);
-      return std::all_of(roots.begin(), roots.end(),
-                         [&](const Value *root) { return alone_.count(root); });
-    };
-    return !is_alone(a) && !is_alone(b) && a.operand(0)->type.elem == b.operand(0)->type.elem &&
-           lie_the_same(a, b, /*from_one=*/false);
+  void add(const Op &op) {
+    const Value *pointer = op.operand(0);
+    Place place = {.roots = {},
+                   .at = affine_of(pointer),
+                   .shape = pointer->type.shape,
+                   .layout = layout_of(op)};
+    std::set<const Value *> seen;
+    add_roots(pointer, seen, place.roots);
+    Key key;
+    if (place.at) {
+      place.is_apart = are_apart(place);
+      append(key, place.at->offset);
+      for (const Poly &stride : place.at->strides)
+        append(key, stride);
+      append(key, place.shape);
+      bool is_alone = std::all_of(place.roots.begin(), place.roots.end(),
+                                  [&](const Value *root) { return alone_.count(root); });
+      if (!is_alone) {
+        Key position = key;
+        position.push_back(int64_t(pointer->type.elem));
+        place.position = number_of(positions_, std::move(position));
+      }
+      key.push_back(place.at->base ? place.at->base->number : -1);
+      if (place.layout)
+        for (const std::vector<FlatIndex> *bases :
+             {&place.layout->reg, &place.layout->lane, &place.layout->warp})
+          append(key, *bases);
+    } else {
+      key = {-1, int64_t(place_of_.size())}; // a place of its own
+    }
+    int number = number_of(numbers_, std::move(key));
+    if (number == int(places_.size()))
+      places_.push_back(std::move(place));
+    places_[size_t(number)].is_changed |= changes(op);
+    place_of_[&op] = number;
+    join(places_[size_t(number)].roots);
   }
 
-  /// Whether no two elements of the access overlap.
-  bool are_apart(const Op &op) const {
-    const std::optional<Affine> &at = at_.at(&op);
-    if (!at)
-      return false;
+  // --- Groups: places are in one group if a chain of places with common roots connects them. ---
+
+  const Value *leader_of(const Value *root) {
+    const Value *leader = root;
+    for (auto found = leaders_.find(leader); found != leaders_.end() && found->second != leader;
+         found = leaders_.find(leader))
+      leader = found->second;
+    return leaders_[root] = leader;
+  }
+  void join(const Roots &roots) {
+    for (const Value *root : roots)
+      leaders_[leader_of(root)] = leader_of(*roots.begin());
+    has_unknown_root_ |= roots.count(nullptr) != 0;
+  }
+  int group_of(const Place &place) {
+    const Value *leader = has_unknown_root_ ? nullptr : leader_of(*place.roots.begin());
+    return groups_.try_emplace(leader, int(groups_.size())).first->second;
+  }
+
+  static bool are_apart(const Place &place) {
     constexpr int64_t longest = int64_t(1) << 40;  // prevents overflow below
     std::vector<std::pair<int64_t, int64_t>> axes; // known strides, and extents
-    for (size_t axis = 0; axis < accessed_shape(op).size(); axis++) {
-      std::optional<int64_t> stride = at->strides[axis].as_constant();
-      if (!stride || accessed_shape(op)[axis] == 1)
+    for (size_t axis = 0; axis < place.shape.size(); axis++) {
+      std::optional<int64_t> stride = place.at->strides[axis].as_constant();
+      if (!stride || place.shape[axis] == 1)
         continue;
       if (*stride < -longest || *stride > longest)
         return false;
-      axes.emplace_back(std::abs(*stride), accessed_shape(op)[axis]);
+      axes.emplace_back(std::abs(*stride), place.shape[axis]);
     }
     std::sort(axes.begin(), axes.end());
     int64_t reach = 0; // of the axes so far, in elements
@@ -237,27 +348,20 @@ private:
     return true;
   }
 
-  /// Whether only the first thread runs `op`: it changes a scalar. All threads load a scalar.
-  static bool is_by_first(const Op &op) { return accessed_shape(op).empty() && changes(op); }
-
-  /// Whether one thread accesses each element, the same thread both times.
-  bool by_same_threads(const Op &a, const Op &b) const {
-    if (a.is(Opcode::async_copy_) || b.is(Opcode::async_copy_))
-      return false;
-    const Type &type = accessed(a);
-    return type.layout && accessed(b).layout && *type.layout == *accessed(b).layout &&
-           !has_copies(*type.layout) && are_apart(a);
-  }
-
-  std::map<const Op *, std::set<const Value *>> roots_;
-  std::map<const Op *, std::optional<Affine>> at_;
-  std::set<const Value *> alone_; // parameters
-  std::set<const Op *> ordered_;
+  std::vector<Place> places_;
+  std::map<const Op *, int> place_of_;
+  std::map<Key, int> numbers_, positions_;
+  std::map<int, std::vector<int>> at_position_; // places
+  std::map<int, bool> group_changes_;
+  std::set<const Value *> alone_; // parameters that are `__noalias`
+  std::map<const Value *, const Value *> leaders_;
+  std::map<const Value *, int> groups_; // by leader
+  bool has_unknown_root_ = false;
 };
 
 // --- Shared memory. ------------------------------------------------------------------------------
 
-bool overlap(const Access &a, const Access &b) {
+bool overlap(const SharedAccess &a, const SharedAccess &b) {
   if (a.buffer == b.buffer) {
     bool comparable = a.stage.known && b.stage.known && a.stage.counter == b.stage.counter;
     return !comparable || modulo(a.stage.ahead - b.stage.ahead, stages_of(a.buffer)) == 0;
@@ -272,8 +376,6 @@ bool overlap(const Access &a, const Access &b) {
   return a_begin < b_end && b_begin < a_end;
 }
 
-using Pending = std::set<Access>;
-
 StageIndex stage_of(const Value *value) {
   int64_t ahead = 0;
   if (value->op && value->op->is(Opcode::stage_index_)) {
@@ -286,175 +388,275 @@ StageIndex stage_of(const Value *value) {
   return counts ? StageIndex{true, value, ahead} : StageIndex{};
 }
 
-// The accesses that `op` makes.
-std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
-  std::vector<Access> accesses;
+// The accesses to shared memory that `op` makes.
+std::vector<SharedAccess> shared_accesses_of(const Op &op) {
   switch (op.code) {
   case Opcode::shared_load_:
   case Opcode::shared_gather_:
   case Opcode::cluster_load_reduce_:
-    accesses = {{op.operand(0)->op, stage_of(op.operand(1)), false}};
-    break;
+    return {{op.operand(0)->op, stage_of(op.operand(1)), false}};
   case Opcode::shared_store_:
-    accesses = {{op.operand(1)->op, stage_of(op.operand(2)), true}};
-    break;
-  case Opcode::wgmma_ss_:
+    return {{op.operand(1)->op, stage_of(op.operand(2)), true}};
+  case Opcode::wgmma_ss_: {
+    std::vector<SharedAccess> accesses;
     for (size_t operand : {0, 2})
       accesses.push_back({.buffer = op.operand(operand)->op,
                           .stage = stage_of(op.operand(operand + 1)),
                           .wgmmas_since = 0});
-    break;
-  case Opcode::async_copy_:
-    accesses = {{op.operand(1)->op, stage_of(op.operand(2)), true, 0}};
-    break;
-  default:
-    break;
+    return accesses;
   }
-  if (globals.matters(op))
-    accesses.push_back({.writes = GlobalAccesses::changes(op),
-                        .groups_since = op.is(Opcode::async_copy_) ? 0 : -1,
-                        .global = &op});
-  return accesses;
+  case Opcode::async_copy_:
+    return {{op.operand(1)->op, stage_of(op.operand(2)), true, 0}};
+  default:
+    return {};
+  }
 }
 
-struct State {
-  Function &fn;
-  GlobalAccesses globals = GlobalAccesses(fn);
-  bool inserting = true; // false: only looks for conflicts
-  bool conflict_found = false;
-  std::vector<Op *> inserted = {};
+// --- The accesses that no barrier has settled. ---------------------------------------------------
 
-  // Applies `change` to every access; returns the new set.
-  template <typename Change> static Pending map(const Pending &pending, Change change) {
+struct Pending {
+  std::set<SharedAccess> shared;
+  // With the operation that makes the access; null: several operations make it.
+  std::map<GlobalAccess, const Op *> global;
+  // A repeated walk has added a barrier, and no barrier follows it yet.
+  bool follows_added_barrier = false;
+
+  void add(const GlobalAccess &access, const Op *op) {
+    auto [entry, is_new] = global.try_emplace(access, op);
+    if (!is_new && entry->second != op)
+      entry->second = nullptr;
+  }
+
+  bool merge(const Pending &from) {
+    auto size = [&] {
+      return shared.size() + global.size() + size_t(follows_added_barrier) +
+             size_t(std::count_if(global.begin(), global.end(),
+                                  [](const auto &entry) { return !entry.second; }));
+    };
+    size_t before = size();
+    shared.insert(from.shared.begin(), from.shared.end());
+    for (const auto &[access, op] : from.global)
+      add(access, op);
+    follows_added_barrier |= from.follows_added_barrier;
+    return size() != before;
+  }
+
+  // Applies the changes to every access; returns the new accesses.
+  template <typename Shared, typename Global>
+  Pending map(const Shared &change_shared, const Global &change_global) const {
     Pending result;
-    for (Access access : pending) {
-      change(access);
-      result.insert(access);
+    result.follows_added_barrier = follows_added_barrier;
+    for (SharedAccess access : shared) {
+      change_shared(access);
+      result.shared.insert(access);
+    }
+    for (const auto &[key, op] : global) {
+      GlobalAccess access = key;
+      change_global(access);
+      result.add(access, op);
     }
     return result;
   }
 
-  static void barrier(Pending &pending) {
-    std::erase_if(pending, [](const Access &access) { return !access.in_background(); });
+  void barrier() {
+    std::erase_if(shared, [](const SharedAccess &access) { return !access.in_background(); });
+    std::erase_if(global, [](const auto &entry) { return !entry.first.in_background(); });
+    follows_added_barrier = false;
   }
 
-  static Pending commit(const Pending &pending) {
-    return map(pending, [](Access &access) {
-      if (access.is_copied())
+  bool has_copies() const {
+    return std::any_of(shared.begin(), shared.end(),
+                       [](const SharedAccess &access) { return access.groups_since >= 0; });
+  }
+
+  void commit() {
+    if (!has_copies())
+      return;
+    auto count = [](auto &access) {
+      if (access.groups_since >= 0)
         access.groups_since = std::min(access.groups_since + 1, many);
-    });
+    };
+    *this = map(count, count);
   }
 
   // All committed groups but the last `still_pending` are complete.
-  static Pending wait(const Pending &pending, int64_t still_pending) {
+  void wait(int64_t still_pending) {
     assert(still_pending < many && "else no copy would ever be known to have landed");
-    return map(pending, [&](Access &access) {
+    if (!has_copies())
+      return;
+    auto finish = [&](auto &access) {
       if (access.groups_since > still_pending)
         access.groups_since = -1;
-    });
+    };
+    *this = map(finish, finish);
   }
 
-  static Pending start_wgmma(const Pending &pending) {
-    return map(pending, [](Access &access) {
-      if (access.wgmmas_since >= 0)
-        access.wgmmas_since = std::min(access.wgmmas_since + 1, many);
-    });
+  void start_wgmma() {
+    *this = map(
+        [](SharedAccess &access) {
+          if (access.wgmmas_since >= 0)
+            access.wgmmas_since = std::min(access.wgmmas_since + 1, many);
+        },
+        [](GlobalAccess &) {});
   }
 
   // All started matmuls but the last `still_pending` are complete.
-  static Pending wait_for_wgmmas(const Pending &pending, int64_t still_pending) {
+  void wait_for_wgmmas(int64_t still_pending) {
     assert(still_pending < many && "else no matmul would ever be known to be done");
-    return map(pending, [&](Access &access) {
-      if (access.wgmmas_since >= still_pending)
-        access.wgmmas_since = -1;
-    });
+    *this = map(
+        [&](SharedAccess &access) {
+          if (access.wgmmas_since >= still_pending)
+            access.wgmmas_since = -1;
+        },
+        [](GlobalAccess &) {});
   }
 
   // Stages before the loop, relative to its first iteration (counter 0).
-  static Pending enter(const Pending &pending, const Value *counter) {
-    return map(pending, [&](Access &access) {
-      if (access.stage.known && !access.stage.counter)
-        access.stage = {true, counter, modulo(access.stage.ahead, stages_of(access.buffer))};
-    });
+  Pending enter(const Value *counter) const {
+    return map(
+        [&](SharedAccess &access) {
+          if (access.stage.known && !access.stage.counter)
+            access.stage = {true, counter, modulo(access.stage.ahead, stages_of(access.buffer))};
+        },
+        [](GlobalAccess &) {});
   }
 
   // Accesses of this iteration, relative to the next. `counter` is null in a while loop.
-  static Pending next_iteration(const Pending &pending, const Value *counter) {
-    return map(pending, [&](Access &access) {
-      access.is_old = access.global;
-      if (counter && access.stage.known && access.stage.counter == counter)
-        access.stage.ahead = modulo(access.stage.ahead - 1, stages_of(access.buffer));
-    });
+  Pending next_iteration(const Value *counter) const {
+    return map(
+        [&](SharedAccess &access) {
+          if (counter && access.stage.known && access.stage.counter == counter)
+            access.stage.ahead = modulo(access.stage.ahead - 1, stages_of(access.buffer));
+        },
+        [](GlobalAccess &access) { access.is_old = true; });
   }
 
-  static Pending leave(const Pending &pending, const Value *counter) {
-    return map(pending, [&](Access &access) {
-      if (access.stage.known && access.stage.counter == counter)
-        access.stage = {};
-    });
+  Pending leave(const Value *counter) const {
+    return map(
+        [&](SharedAccess &access) {
+          if (access.stage.known && access.stage.counter == counter)
+            access.stage = {};
+        },
+        [](GlobalAccess &) {});
+  }
+};
+
+// --- The walk. -----------------------------------------------------------------------------------
+
+class InsertBarriers {
+public:
+  explicit InsertBarriers(Function &fn) : fn_(fn), places_(fn) {}
+
+  void run() {
+    walk(*fn_.body, {});
+    remove_superfluous();
   }
 
-  static bool merge(Pending &into, const Pending &from) {
-    size_t before = into.size();
-    into.insert(from.begin(), from.end());
-    return into.size() != before;
-  }
-
+private:
   Pending walk_for(Op &op, const Pending &before) {
     const Value *counter = op.blocks[0]->arguments[0];
-    Pending start = enter(before, counter), end;
-    do {
+    Pending start = before.enter(counter), end;
+    end = walk(*op.blocks[0], start);
+    repeated_walks_++;
+    while (start.merge(end.next_iteration(counter)))
       end = walk(*op.blocks[0], start);
-    } while (merge(start, next_iteration(end, counter)));
+    repeated_walks_--;
     // The loop may have no iterations.
-    Pending after = leave(end, counter);
-    merge(after, before);
+    Pending after = end.leave(counter);
+    after.merge(before);
     return after;
   }
 
   Pending walk_while(Op &op, const Pending &before) {
-    Pending start = before, tested;
-    do {
+    Pending start = before;
+    Pending tested = walk(*op.blocks[0], start), end = walk(*op.blocks[1], tested);
+    repeated_walks_++;
+    while (start.merge(end.next_iteration(nullptr))) {
       tested = walk(*op.blocks[0], start);
-    } while (merge(start, next_iteration(walk(*op.blocks[1], tested), nullptr)));
+      end = walk(*op.blocks[1], tested);
+    }
+    repeated_walks_--;
     return tested;
   }
 
   Pending walk_if(Op &op, const Pending &before) {
     Pending after = walk(*op.blocks[0], before);
-    merge(after, walk(*op.blocks[1], before));
+    after.merge(walk(*op.blocks[1], before));
     return after;
   }
 
-  bool conflict(const Access &earlier, const Access &later) const {
-    if ((!earlier.writes && !later.writes) || earlier.in_background())
-      return false;
-    if (earlier.global || later.global)
-      return earlier.global && later.global && globals.conflict(earlier, later);
-    return overlap(earlier, later);
+  bool conflicts(const SharedAccess &later, const Pending &pending) const {
+    return std::any_of(pending.shared.begin(), pending.shared.end(),
+                       [&](const SharedAccess &earlier) {
+                         return (earlier.writes || later.writes) && !earlier.in_background() &&
+                                overlap(earlier, later);
+                       });
   }
 
-  // Records the accesses of operation `i` of `block`. Inserts a barrier before it if they conflict.
-  void access(Op &op, Pending &pending, Block &block, size_t &i) {
-    std::vector<Access> accesses = accesses_of(op, globals);
-    bool conflicts = std::any_of(pending.begin(), pending.end(), [&](const Access &earlier) {
-      return std::any_of(accesses.begin(), accesses.end(),
-                         [&](const Access &later) { return conflict(earlier, later); });
-    });
-    conflict_found |= conflicts;
-    if (conflicts && inserting) {
-      Builder builder(fn, &block, i);
-      builder.set_location(op.location);
-      inserted.push_back(builder.create(Opcode::barrier_, {}));
-      barrier(pending);
-      i++;
+  // Looks for conflicts in ranges of `pending` that sort side by side. In a range all accesses
+  // conflict, but for those to the same place and, rarely, those without a common root.
+  bool conflicts(const GlobalAccess &later, const Op &op, const Pending &pending) const {
+    auto has_conflict = [&](GlobalAccess first, auto is_in_range) {
+      for (bool writes : {true, false})
+        for (bool by_first : {false, true})
+          for (bool is_old : {false, true}) {
+            if (!(writes || later.writes) || (by_first && later.by_first && !is_old))
+              continue;
+            first.writes = writes;
+            first.by_first = by_first;
+            first.is_old = is_old;
+            for (auto entry = pending.global.lower_bound(first);
+                 entry != pending.global.end() && is_in_range(entry->first, first); ++entry)
+              if (entry->second != &op && places_.conflict(entry->first, later))
+                return true;
+          }
+      return false;
+    };
+    auto are_alike = [](const GlobalAccess &a, const GlobalAccess &b) {
+      return a.group == b.group && a.groups_since == b.groups_since && a.writes == b.writes &&
+             a.by_first == b.by_first && a.is_old == b.is_old;
+    };
+    if (has_conflict({.group = later.group}, are_alike))
+      return true;
+    for (int place : places_.at_same_position(later.place))
+      if (has_conflict({.group = places_.group_of(place), .place = place},
+                       [&](const GlobalAccess &a, const GlobalAccess &b) {
+                         return are_alike(a, b) && a.place == b.place;
+                       }))
+        return true;
+    return false;
+  }
+
+  // Records the accesses of the operation. Returns whether it needs a barrier before it.
+  bool access(const Op &op, Pending &pending) {
+    std::vector<SharedAccess> shared = shared_accesses_of(op);
+    std::optional<GlobalAccess> global = places_.access(op);
+    bool needs_barrier =
+        std::any_of(shared.begin(), shared.end(),
+                    [&](const SharedAccess &later) { return conflicts(later, pending); }) ||
+        (global && conflicts(*global, op, pending));
+    if (needs_barrier && inserting_) {
+      pending.barrier();
+      pending.follows_added_barrier = repeated_walks_ > 0;
     }
-    pending.insert(accesses.begin(), accesses.end());
+    pending.shared.insert(shared.begin(), shared.end());
+    if (global)
+      pending.add(*global, &op);
+    return needs_barrier;
+  }
+
+  Op *new_barrier(const Op &before) {
+    Op *barrier = fn_.new_op(Opcode::barrier_);
+    barrier->parent = before.parent;
+    barrier->location = before.location;
+    inserted_.push_back(barrier);
+    return barrier;
   }
 
   // Inserts the barriers that `block` needs when it starts with `pending`. Returns the accesses
   // that are pending at its end.
   Pending walk(Block &block, Pending pending) {
+    std::vector<Op *> with_barriers; // empty: no barrier so far
     for (size_t i = 0; i < block.ops.size(); i++) {
       Op &op = *block.ops[i];
       if (op.is(Opcode::for_loop_)) {
@@ -464,47 +666,67 @@ struct State {
       } else if (op.is(Opcode::if_else_)) {
         pending = walk_if(op, pending);
       } else if (op.is(Opcode::warp_specialize_)) {
-        pending = walk(*op.blocks[0], pending);
+        pending = walk(*op.blocks[0], std::move(pending));
       } else if (op.is(Opcode::barrier_) || op.is(Opcode::cluster_barrier_)) {
-        barrier(pending);
+        if (pending.follows_added_barrier)
+          candidates_.insert(&op);
+        pending.barrier();
       } else if (op.is(Opcode::async_commit_)) {
-        pending = commit(pending);
+        pending.commit();
       } else if (op.is(Opcode::async_wait_)) {
-        pending = wait(pending, op.get(attr::pending_));
+        pending.wait(op.get(attr::pending_));
       } else if (op.is(Opcode::wgmma_wait_)) {
-        pending = wait_for_wgmmas(pending, op.get(attr::pending_));
+        pending.wait_for_wgmmas(op.get(attr::pending_));
       } else {
         if (op.is(Opcode::wgmma_ss_))
-          pending = start_wgmma(pending);
-        access(op, pending, block, i);
+          pending.start_wgmma();
+        if (access(op, pending)) {
+          conflict_found_ = true;
+          if (inserting_) {
+            if (with_barriers.empty())
+              with_barriers.assign(block.ops.begin(), block.ops.begin() + ptrdiff_t(i));
+            with_barriers.push_back(new_barrier(op));
+          }
+        }
       }
+      if (!with_barriers.empty())
+        with_barriers.push_back(&op);
     }
+    if (!with_barriers.empty())
+      block.ops = std::move(with_barriers);
     return pending;
   }
 
   bool has_conflict() {
-    inserting = conflict_found = false;
-    walk(*fn.body, {});
-    return conflict_found;
+    inserting_ = conflict_found_ = false;
+    walk(*fn_.body, {});
+    return conflict_found_;
   }
 
   void remove_superfluous() {
-    for (Op *barrier : inserted) {
+    const std::set<const Op *> candidates = candidates_;
+    for (Op *barrier : inserted_) {
+      if (!candidates.count(barrier))
+        continue;
       Block *block = barrier->parent;
       size_t at = block->position_of(barrier);
       erase(barrier);
       if (has_conflict())
-        block->ops.insert(block->ops.begin() + at, barrier);
+        block->ops.insert(block->ops.begin() + ptrdiff_t(at), barrier);
     }
   }
+
+  Function &fn_;
+  const GlobalPlaces places_;
+  bool inserting_ = true; // false: only looks for conflicts
+  bool conflict_found_ = false;
+  int repeated_walks_ = 0; // nesting of loops that the pass walks again
+  std::vector<Op *> inserted_;
+  std::set<const Op *> candidates_; // barriers that may be superfluous
 };
 
 } // namespace
 
-void insert_barriers(Function &fn) {
-  State state{fn};
-  state.walk(*fn.body, {});
-  state.remove_superfluous();
-}
+void insert_barriers(Function &fn) { InsertBarriers(fn).run(); }
 
 } // namespace tritonc
