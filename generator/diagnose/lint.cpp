@@ -110,6 +110,17 @@ void lint_strides(const Function &kernel, DiagnosticEngine &diagnostics) {
   });
 }
 
+// --- Masks ---------------------------------------------------------------------------------------
+
+// Whether the mask bounds the index along the axis; true if the bounds are unknown.
+bool is_guarded(const Value *mask, int rank, int axis) {
+  if (!mask)
+    return false;
+  std::optional<std::vector<Bound>> bounds = bounds_of(mask, rank);
+  return !bounds || std::any_of(bounds->begin(), bounds->end(),
+                                [&](const Bound &bound) { return bound.axis == axis; });
+}
+
 // --- Missing `__multipleof` assumptions ----------------------------------------------------------
 
 // The integer parameters in the strides and the offset of an access.
@@ -129,15 +140,65 @@ std::vector<Parameter *> parameters_in(const Affine &form, Function &kernel) {
   return found;
 }
 
-// Checks only accesses without a mask: such a kernel has full tiles, and usually also full rows. A
-// kernel with masks supports all sizes, so an assumption would not hold. This function changes
+// The parameters that must be multiples of `wanted` so that the access moves `wanted` elements at a
+// time. Empty if that does not suffice. Assumes all possible multiples, then drops each assumption
+// that does not help. Parameters that only the mask uses stay unknown. This function changes
 // `kernel` temporarily and restores it.
+std::vector<const Parameter *> needed_multiples(const Op &access, const Affine &form,
+                                                int64_t wanted, Function &kernel) {
+  const Value *view = access.operand(0), *mask = mask_of(access);
+  std::vector<std::pair<Parameter *, int>> before;
+  for (Parameter *parameter : parameters_in(form, kernel))
+    if (parameter->multiple_of % wanted != 0)
+      before.emplace_back(parameter, std::exchange(parameter->multiple_of, int(wanted)));
+  bool helps = vector_elements(view, mask, kernel) >= wanted;
+  std::vector<const Parameter *> needed;
+  for (auto &[parameter, multiple] : before) {
+    int declared = std::exchange(parameter->multiple_of, multiple);
+    if (helps && vector_elements(view, mask, kernel) < wanted) {
+      needed.push_back(parameter);
+      parameter->multiple_of = declared;
+    }
+  }
+  for (auto &[parameter, multiple] : before)
+    parameter->multiple_of = multiple;
+  return needed;
+}
+
+// Whether `parameter` is a leading dimension of the tile: the only symbol in a stride.
+bool is_leading_dimension(const Parameter *parameter, const Affine &form, const Shape &shape) {
+  for (size_t d = 0; d < shape.size(); d++) {
+    const auto &terms = form.strides[d].terms;
+    if (shape[d] > 1 && terms.size() == 1 &&
+        terms.begin()->first == Poly::Monomial{parameter->value})
+      return true;
+  }
+  return false;
+}
+
+// Whether the kernel probably supports sizes that are not multiples, so that an assumption would
+// not hold. A mask along the contiguous axis says so. The exception is a leading dimension that
+// makes the access narrower than 4 bytes, which cp.async cannot copy: such rows are usually
+// multiples, and the mask is for the last tile.
+bool supports_all_sizes(const Op &access, const Affine &form, int axis, int64_t width,
+                        const std::vector<const Parameter *> &needed) {
+  constexpr int64_t min_copy_bytes = 4; // of cp.async
+  const Type &type = access.operand(0)->type;
+  const Value *mask = mask_of(access);
+  if (!mask || mask->type.is_scalar() || !is_guarded(mask, type.rank(), axis))
+    return false;
+  return width * bytes_of(type.elem) >= min_copy_bytes ||
+         std::none_of(needed.begin(), needed.end(), [&](const Parameter *parameter) {
+           return is_leading_dimension(parameter, form, type.shape);
+         });
+}
+
 void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
   constexpr int widest_bytes = 16;
   std::set<const Parameter *> said;
   std::vector<const Op *> accesses;
   for_each_op(*kernel.body, [&](const Op &op) {
-    if (is_access(op) && op.operand(0)->type.is_view() && !mask_of(op))
+    if (is_access(op) && op.operand(0)->type.is_view())
       accesses.push_back(&op);
   });
   for (const Op *op : accesses) {
@@ -148,25 +209,12 @@ void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
       continue;
     int64_t wanted = std::min<int64_t>(widest_bytes / bytes_of(view->type.elem),
                                        view->type.shape[size_t(*axis)]);
-    int64_t width = vector_elements(view, nullptr, kernel);
+    int64_t width = vector_elements(view, mask_of(*op), kernel);
     if (width >= wanted)
       continue;
-    // Assumes all possible multiples, then drops each assumption that does not help.
-    std::vector<std::pair<Parameter *, int>> before;
-    for (Parameter *parameter : parameters_in(*form, kernel))
-      if (parameter->multiple_of % wanted != 0)
-        before.emplace_back(parameter, std::exchange(parameter->multiple_of, int(wanted)));
-    bool helps = vector_elements(view, nullptr, kernel) >= wanted;
-    std::vector<const Parameter *> needed;
-    for (auto &[parameter, multiple] : before) {
-      int declared = std::exchange(parameter->multiple_of, multiple);
-      if (helps && vector_elements(view, nullptr, kernel) < wanted) {
-        needed.push_back(parameter);
-        parameter->multiple_of = declared;
-      }
-    }
-    for (auto &[parameter, multiple] : before)
-      parameter->multiple_of = multiple;
+    std::vector<const Parameter *> needed = needed_multiples(*op, *form, wanted, kernel);
+    if (supports_all_sizes(*op, *form, *axis, width, needed))
+      continue;
     std::string names;
     bool is_new = false;
     for (const Parameter *parameter : needed) {
@@ -374,15 +422,6 @@ std::optional<int> stepped_axis(const Affine &form, const Shape &shape, const Va
         form.strides[d] * Poly::constant(step) == moved)
       return int(d);
   return std::nullopt;
-}
-
-// Whether the mask bounds the index along the axis; true if the bounds are unknown.
-bool is_guarded(const Value *mask, int rank, int axis) {
-  if (!mask)
-    return false;
-  std::optional<std::vector<Bound>> bounds = bounds_of(mask, rank);
-  return !bounds || std::any_of(bounds->begin(), bounds->end(),
-                                [&](const Bound &bound) { return bound.axis == axis; });
 }
 
 void lint_ends(const Function &kernel, DiagnosticEngine &diagnostics) {

@@ -434,6 +434,25 @@ std::string DiagnosticEngine::token_at(Location at) const {
   return std::string(parts_->sources.getCharacterData(place), length);
 }
 
+std::string DiagnosticEngine::text_at(Range range) const {
+  const clang::SourceManager &sources = parts_->sources;
+  if (!range.begin || !range.end)
+    return "";
+  clang::SourceLocation first = sources.getExpansionLoc(clang_location(range.begin));
+  clang::SourceLocation last = sources.getExpansionRange(clang_location(range.end)).getEnd();
+  if (sources.getFileID(first) != sources.getFileID(last))
+    return "";
+  llvm::StringRef text = clang::Lexer::getSourceText(
+      clang::CharSourceRange::getTokenRange(first, last), sources, parts_->language);
+  std::string line;
+  for (char c : text) {
+    bool is_blank = llvm::isSpace(c);
+    if (!is_blank || !llvm::StringRef(line).ends_with(" "))
+      line += is_blank ? ' ' : c;
+  }
+  return line;
+}
+
 Location DiagnosticEngine::spelling(Location at) const {
   return {parts_->sources.getSpellingLoc(clang_location(at)).getRawEncoding()};
 }

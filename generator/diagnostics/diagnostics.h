@@ -163,6 +163,9 @@ public:
   std::string file_of(Location at) const;
   /// The token in the file at this location; "" if the location is inside a macro.
   std::string token_at(Location at) const;
+  /// The text of the file in this range, in one line. For a location inside a macro, the text has
+  /// the use of the macro. "" if the range is in several files.
+  std::string text_at(Range range) const;
   /// Where the source spells the token: for a location inside a macro, in the macro's definition.
   Location spelling(Location at) const;
 

@@ -101,9 +101,10 @@ struct Subscript {
     gather, // `gather(indices)`
     axis,
     index, // selects one element
+    slice, // Python's `first:last`, which the checker reports
   };
   Kind kind = Kind::keep;
-  ExprPtr axis; // for Kind::axis: `^axis`
+  ExprPtr axis; // for Kind::axis: `^axis`; for Kind::slice: a range, or an error without both ends
   Location at;
   bool scans = false;      // `scan(+)`: keeps the axis
   size_t operand = 0;      // for gather and index: the subscript operand that holds the index

@@ -4,6 +4,7 @@
 
 #include "language/checker.h"
 #include "language/constant.h"
+#include "language/foreign_words.h"
 
 #include <algorithm>
 
@@ -138,6 +139,9 @@ std::vector<Edit> as_dereference(const Expr &expr) {
 
 void Checker::check_subscript(Expr &expr) {
   using Where = Subscript::Kind;
+  for (const Subscript &subscript : expr.subscripts)
+    if (subscript.kind == Where::slice)
+      return check_slice(expr, subscript);
   if (!expr.operands[0]->type.is_tile()) {
     const Expr &tile = *expr.operands[0];
     report(Message::subscript_of_scalar, expr.at, {name_of(tile.type)}, {tile.range},
@@ -364,7 +368,8 @@ void Checker::check_call(ExprPtr &expr) {
     expr->kind = Kind::conditional;
     return check_conditional(*expr);
   }
-  if (other_way(expr->text) && !find(expr->text)) // arguments may be Python's `mask=...`
+  // The arguments may be Python's `mask=...`.
+  if (other_way(expr->text, in_pragma_) && !find(expr->text))
     return report_undeclared(*expr, /*is_extent=*/false);
   for (ExprPtr &operand : expr->operands)
     check_expr(operand);
@@ -472,8 +477,11 @@ bool Checker::check_math_call(Expr &expr) {
       });
   if (found == std::end(math_functions))
     return false;
-  if (!has_arguments(expr, found->arguments))
+  if (!has_arguments(expr, found->arguments)) {
+    if (found->name == std::string("ceil") && expr.operands.size() == 2)
+      note_ceiling_division(expr);
     return true;
+  }
   Type type;
   for (ExprPtr &operand : expr.operands) {
     if (!operand->type.is_number()) {

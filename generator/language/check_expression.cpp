@@ -167,9 +167,13 @@ void Checker::check_transpose(Expr &expr) {
 void Checker::check_binary(ExprPtr &expr) {
   if (expr->op == Operator::logical_and || expr->op == Operator::logical_or)
     return check_logical(*expr);
-  for (ExprPtr &operand : expr->operands)
-    check_expr(operand);
   ExprPtr &a = expr->operands[0], &b = expr->operands[1];
+  int errors = diagnostics_.errors();
+  check_expr(a);
+  bool left_failed = diagnostics_.errors() > errors;
+  check_expr(b);
+  if (left_failed && !b->type.is_error() && diagnostics_.errors() == errors + 1)
+    note_failed_range(*expr);
   bool is_plain_deref = b->is(Kind::deref) && b->operands.size() == 1; // no mask
   if (expr->op == Operator::multiply && is_plain_deref && !b->operands[0]->is(Kind::deref) &&
       b->operands[0]->type.is_number())
@@ -409,7 +413,9 @@ void Checker::check_conditional(Expr &expr) {
     note_shape(*condition);
     note_shape(*yes);
     note_shape(*no);
-    return note_insert_axis(*condition, *arms);
+    if (!note_range(*condition, *arms, /*is_target=*/false))
+      note_insert_axis(*condition, *arms);
+    return;
   }
   expr.type = type.with_shape(*shape);
   wrap(yes, expr.type);

@@ -7,6 +7,7 @@
 // Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
+#include "language/foreign_words.h"
 
 #include <algorithm>
 
@@ -157,13 +158,27 @@ void Checker::check_return(Stmt &stmt) {
     convert(stmt.value, result, stmt.value->at);
 }
 
+// Reports the call of a kernel. A kernel may have the name of the function that the call means.
+void Checker::report_kernel_call(const Expr &call, const Function &kernel) {
+  report(Message::kernel_called, call.at, {kernel.name}, {call.range});
+  const std::vector<std::string_view> &known = language_functions();
+  if (other_way(kernel.name, in_pragma_)) {
+    note_other_way(call);
+    report(Message::foreign_kernel_name, kernel.at, {kernel.name});
+  } else if (std::find(known.begin(), known.end(), kernel.name) != known.end()) {
+    report(Message::rename_kernel, kernel.at, {kernel.name});
+  } else {
+    report(Message::share_function, call.at);
+  }
+}
+
 void Checker::check_inlined(Expr &expr, const Function &function) {
+  if (function.is_kernel && other_way(function.name, in_pragma_)) // arguments may be Python's
+    return report_kernel_call(expr, function);
   for (ExprPtr &operand : expr.operands)
     check_expr(operand);
-  if (function.is_kernel) {
-    report(Message::kernel_called, expr.at, {function.name}, {expr.range});
-    return report(Message::share_function, expr.at);
-  }
+  if (function.is_kernel)
+    return report_kernel_call(expr, function);
   if (has_error_operand(expr) || !has_arguments(expr, function.parameters.size()))
     return;
   for (size_t i = 0; i < expr.operands.size(); i++) {

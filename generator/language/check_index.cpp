@@ -2,6 +2,7 @@
 //
 //     x[:, gather(i)]    result[m, n] is x[m, i[m, n]]: i has the shape of the result
 //     x[2, n]            one element; x[2, :] is a row
+//     x[0:32]            an error: tiles have no slices
 //
 // Tested by tests/unit/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
@@ -68,6 +69,67 @@ void Checker::find_unknown_reductions(Expr &expr) {
     report(Message::undeclared, word.at, {word.text}, {}, std::move(edits));
     report(Message::known_reductions, word.at);
   }
+}
+
+namespace {
+
+// Whether the subscript keeps all axes except the axis of the slice. A `gather` requires that.
+bool is_only_slice(const Expr &expr, const Subscript &slice) {
+  return expr.subscripts.size() == expr.operands[0]->type.shape.size() &&
+         std::all_of(expr.subscripts.begin(), expr.subscripts.end(), [&](const Subscript &one) {
+           return &one == &slice || one.kind == Subscript::Kind::keep;
+         });
+}
+
+// The `gather` that takes the elements in `range` along an axis before `after` other axes.
+std::string gather_of(const std::string &range, size_t after) {
+  if (after == 0)
+    return "gather(" + range + ")";
+  std::string axes = ":";
+  for (size_t i = 0; i < after; i++)
+    axes += ", newaxis";
+  return "gather((" + range + ")[" + axes + "])";
+}
+
+} // namespace
+
+// Reports `x[0:32]`.
+void Checker::check_slice(Expr &expr, const Subscript &slice) {
+  const Expr &tile = *expr.operands[0];
+  std::optional<std::string> range = range_text(slice);
+  if (!tile.type.is_tile()) {
+    report(Message::subscript_of_scalar, expr.at, {name_of(tile.type)}, {tile.range});
+    if (tile.type.is_pointer() && range)
+      report(Message::load_range, expr.at, {operand_text(tile), *range});
+    else if (tile.type.is_pointer())
+      report(Message::write_deref, expr.at);
+    return;
+  }
+  std::string text = diagnostics_.text_at(slice.axis->range);
+  report(Message::no_slices, slice.at, {text}, {tile.range});
+  if (!range || !is_only_slice(expr, slice))
+    return report(Message::gather_range, slice.at);
+  std::string gather = gather_of(*range, size_t(&expr.subscripts.back() - &slice));
+  report(Message::write_slice, slice.at, {gather, text}, {},
+         {Edit::replace(slice.axis->range, gather)});
+}
+
+// The range of the positions in a slice; nullopt unless the language has this range.
+std::optional<std::string> Checker::range_text(const Subscript &slice) {
+  Expr &range = *slice.axis;
+  if (!range.is(Expr::Kind::range))
+    return std::nullopt;
+  std::optional<int64_t> ends[2];
+  for (size_t i : {0, 1}) {
+    check_expr(range.operands[i]);
+    ends[i] = constant_integer(*range.operands[i]);
+  }
+  if (!ends[0] || !ends[1] || *ends[0] < 0 || *ends[1] <= *ends[0] ||
+      !is_power_of_two(*ends[1] - *ends[0]))
+    return std::nullopt;
+  bool has_first = range.operands[0]->at.id != range.at.id; // see Parser::slice
+  return (has_first ? operand_text(*range.operands[0]) : "0") + " ... " +
+         operand_text(*range.operands[1]);
 }
 
 bool Checker::check_indices(Expr &expr) {

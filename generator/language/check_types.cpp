@@ -113,7 +113,8 @@ bool Checker::convert(ExprPtr &expr, const Type &to, Location at) {
       report(Message::cannot_broadcast, at, {name_of(expr->type.shape), name_of(to.shape)},
              {expr->range});
       note_shape(*expr);
-      note_insert_axis(*expr, to.shape);
+      if (!note_range(*expr, to.shape, /*is_target=*/true))
+        note_insert_axis(*expr, to.shape);
     } else {
       report(Message::tile_to_scalar, at, {name_of(expr->type.shape)}, {expr->range});
       report(Message::reduce_it, at);
@@ -189,6 +190,9 @@ std::optional<Extents> Checker::common_shape(const Expr &a, const Expr &b, const
          {a.range, b.range});
   note_shape(a);
   note_shape(b);
+  if (note_range(a, b.type.shape, /*is_target=*/false) ||
+      note_range(b, a.type.shape, /*is_target=*/false))
+    return std::nullopt;
   bool a_is_narrow = a.type.shape.size() < b.type.shape.size();
   note_insert_axis(a_is_narrow ? a : b, a_is_narrow ? b.type.shape : a.type.shape);
   if (a.type.shape.size() == 1 && b.type.shape.size() == 1)
@@ -209,6 +213,117 @@ void Checker::note_insert_axis(const Expr &narrow, const Extents &wide) {
   if (name && narrow.type.shape.size() == 1 && wide.size() == 2 && narrow.type.shape[0] == wide[0])
     report(Message::insert_axis, narrow.at, {"1", name->text + "[:, newaxis]"}, {},
            {Edit::insert_behind(name->at, "[:, newaxis]")});
+}
+
+namespace {
+
+// Looks through conversions that the checker inserted. A named constant is such a conversion, too,
+// but has a text.
+const Expr &unconverted(const Expr &expr) {
+  bool is_inserted = expr.is(Kind::convert) && expr.text.empty();
+  return is_inserted ? unconverted(*expr.operands[0]) : expr;
+}
+
+// Whether parentheses enclose a range or a binary operator.
+bool is_enclosed(const Expr &expr) {
+  return expr.range.begin.id != expr.operands[0]->range.begin.id;
+}
+
+// The range at the start of a chain of operators without parentheses, such as `a ... b / c * d`;
+// null if there is none.
+const Expr *leading_range(const Expr &expr) {
+  const Expr &inner = unconverted(expr);
+  if ((!inner.is(Kind::range) && !inner.is(Kind::binary)) || is_enclosed(inner))
+    return nullptr;
+  return inner.is(Kind::range) ? &inner : leading_range(*inner.operands[0]);
+}
+
+ExprPtr literal(int64_t value) {
+  auto made = std::make_unique<Expr>();
+  made->kind = Kind::integer;
+  made->type = Type::of(Scalar::int64);
+  made->integer = uint64_t(value);
+  return made;
+}
+
+// The value of `b / c` in the chain `a ... b / c`; nullopt if it is not constant.
+std::optional<int64_t> end_of(const Expr &chain) {
+  const Expr &inner = unconverted(chain);
+  if (inner.is(Kind::range))
+    return constant_integer(*inner.operands[1]);
+  bool is_arithmetic = !is_comparison(inner.op) && inner.op != Operator::logical_and &&
+                       inner.op != Operator::logical_or;
+  std::optional<int64_t> left = end_of(*inner.operands[0]);
+  std::optional<int64_t> right = constant_integer(unconverted(*inner.operands[1]));
+  if (!is_arithmetic || !left || !right)
+    return std::nullopt;
+  Expr made;
+  made.kind = Kind::binary;
+  made.op = inner.op;
+  made.type = Type::of(Scalar::int64);
+  made.operands.push_back(literal(*left));
+  made.operands.push_back(literal(*right));
+  return constant_integer(made);
+}
+
+// The length of the range of a chain if `...` did not bind tighter than the operators; nullopt if
+// such a range does not exist.
+std::optional<int64_t> length_of(const Expr &chain, const Expr &range) {
+  std::optional<int64_t> first = constant_integer(*range.operands[0]), end = end_of(chain);
+  if (!first || !end || *end <= *first)
+    return std::nullopt;
+  uint64_t length = uint64_t(*end) - uint64_t(*first);
+  bool exists = length <= uint64_t(max_elements) && is_power_of_two(int64_t(length));
+  return exists ? std::optional(int64_t(length)) : std::nullopt;
+}
+
+} // namespace
+
+// Suggests `0 ... (D / 2)` for `0 ... D / 2` in `expr` if the shape then fits `other`, the shape of
+// the other operand or of the target. Returns whether it does.
+bool Checker::note_range(const Expr &expr, const Extents &other, bool is_target) {
+  const Expr *chain = nullptr, *range = nullptr;
+  for_each_expr(expr, [&](const Expr &e) {
+    const Expr *start = !chain && e.is(Kind::binary) ? leading_range(*e.operands[0]) : nullptr;
+    std::optional<int64_t> length = start ? length_of(e, *start) : std::nullopt;
+    if (!length || start->type.shape.empty())
+      return;
+    Extents shape = expr.type.shape;
+    std::replace(shape.begin(), shape.end(), start->type.shape[0], *length);
+    std::optional<Extents> both = broadcast(shape, other);
+    if (!both || (is_target && *both != other))
+      return;
+    chain = &e;
+    range = start;
+  });
+  return chain && note_range_end(*chain, *range);
+}
+
+// Suggests `0 ... (96 / 3)` for `0 ... 96 / 3`, whose range is an error.
+void Checker::note_failed_range(const Expr &expr) {
+  const Expr &range = *expr.operands[0];
+  if (range.is(Kind::range) && !is_enclosed(range) && length_of(expr, range))
+    note_range_end(expr, range);
+}
+
+// Suggests parentheses around the operators after a range.
+bool Checker::note_range_end(const Expr &chain, const Expr &range) {
+  Range first = range.operands[0]->range;
+  Range last = {range.operands[1]->range.begin, chain.operands[1]->range.end};
+  std::string begin = diagnostics_.text_at(first), end = diagnostics_.text_at(last);
+  // Inside a macro, the user sees only the name of the macro.
+  if (diagnostics_.token_at(range.at) != "..." || begin.empty() || end.empty())
+    return false;
+  // An edit needs a place in the file: for a macro of one word, its use.
+  auto use_of = [&](Location at) {
+    Location use = diagnostics_.at(diagnostics_.line_column(at), diagnostics_.file_of(at));
+    return diagnostics_.token_at(use) == diagnostics_.text_at({at, at}) ? use : at;
+  };
+  report(
+      Message::range_binds_tighter, chain.at, {spelling_of(chain.op), begin + " ... (" + end + ")"},
+      {},
+      {Edit::insert_before(use_of(last.begin), "("), Edit::insert_behind(use_of(last.end), ")")});
+  return true;
 }
 
 // Suggests to transpose an operand of a matmul if the shapes then match.

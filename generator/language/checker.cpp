@@ -5,10 +5,12 @@
 #include "language/checker.h"
 
 #include "language/constant.h"
+#include "language/foreign_words.h"
 #include "language/pragma_words.h"
 #include "language/spelling.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <utility>
 
@@ -436,54 +438,6 @@ Variable *Checker::find(const std::string &name) {
 
 namespace {
 
-// Functions of C, CUDA and Triton that Triton-C has under another name.
-struct OtherName {
-  std::string_view name, here;
-};
-constexpr OtherName other_names[] = {
-    {"fmax", "max"},
-    {"fmaxf", "max"},
-    {"fmin", "min"},
-    {"fminf", "min"},
-    {"atomicCAS", "atomic_cas"},
-    {"atomicExch", "atomic_xchg"},
-    {"__expf", "exp"},
-    {"__logf", "log"},
-    {"__powf", "pow"},
-    {"program_id", "get_program_id"},
-    {"num_programs", "get_num_programs"},
-    {"maximum", "max"},
-    {"minimum", "min"},
-    {"where", "select"},
-};
-constexpr OtherName other_words[] = {{"nullptr", "0"}, {"NULL", "0"}, {"None", "newaxis"}};
-
-// Functions of other languages that Triton-C writes in another way.
-struct OtherWay {
-  std::string_view name;
-  Message here;
-};
-constexpr OtherWay other_ways[] = {
-    {"load", Message::write_load},
-    {"store", Message::write_load},
-    {"__ldg", Message::write_load},
-    {"arange", Message::write_range},
-    {"dot", Message::write_matmul},
-    {"matmul", Message::write_matmul},
-    {"trans", Message::write_transpose},
-    {"transpose", Message::write_transpose},
-    {"sum", Message::write_reduction},
-    {"prod", Message::write_reduction},
-    {"argmax", Message::write_reduction},
-    {"argmin", Message::write_reduction},
-    {"zeros", Message::write_filled},
-    {"full", Message::write_filled},
-    {"__shfl_sync", Message::no_threads},
-    {"__shfl_up_sync", Message::no_threads},
-    {"__shfl_down_sync", Message::no_threads},
-    {"__shfl_xor_sync", Message::no_threads},
-};
-
 bool is_same_but_for_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -492,21 +446,10 @@ bool is_same_but_for_case(std::string_view a, std::string_view b) {
 
 } // namespace
 
-std::optional<Message> other_way(const std::string &name) {
-  for (const OtherWay &row : other_ways)
-    if (row.name == name)
-      return row.here;
-  return std::nullopt;
-}
-
 // The name that the user probably meant: a function if `is_call`, else a variable in scope.
 std::optional<std::string> Checker::max_similar(const std::string &name, bool is_call) {
-  for (const OtherName &row : other_names)
-    if (is_call && row.name == name)
-      return std::string(row.here);
-  for (const OtherName &row : other_words)
-    if (!is_call && row.name == name)
-      return std::string(row.here);
+  if (std::optional<std::string_view> here = other_name(name, is_call))
+    return std::string(*here);
   std::vector<std::string_view> known = {"true", "false", "newaxis", "argmax", "argmin"};
   if (is_call)
     known = language_functions();
@@ -532,24 +475,59 @@ void Checker::report_undeclared(const Expr &expr, bool is_extent) {
   if (!undeclared_.insert(expr.text).second)
     return;
   Message id = is_extent ? Message::undeclared_extent : Message::undeclared;
-  std::optional<std::string> meant =
-      is_extent ? std::nullopt : max_similar(expr.text, expr.is(Expr::Kind::call));
-  std::optional<Message> way = expr.is(Expr::Kind::call) ? other_way(expr.text) : std::nullopt;
+  bool is_call = expr.is(Expr::Kind::call);
   std::optional<PragmaWord> pragma = pragma_word(expr.text);
-  if (pragma && expr.is(Expr::Kind::call)) {
+  if (pragma && is_call) {
     report(Message::outside_pragma, expr.at, {expr.text});
     return report(Message::write_pragma, expr.at, {std::string(pragma->example)});
   }
-  if (way || !meant) {
+  if (is_call && other_way(expr.text, in_pragma_)) {
     report(id, expr.at, {expr.text});
-    return report(way.value_or(Message::define_it), expr.at, {expr.text});
+    return note_other_way(expr);
+  }
+  std::optional<std::string> meant = is_extent ? std::nullopt : max_similar(expr.text, is_call);
+  if (!meant) {
+    report(id, expr.at, {expr.text});
+    return report(is_call ? Message::define_function : Message::define_it, expr.at, {expr.text});
   }
   report(id, expr.at, {expr.text}, {}, {Edit::replace(expr.at, *meant)});
-  const Variable *variable = expr.is(Expr::Kind::call) ? nullptr : find(*meant);
+  const Variable *variable = is_call ? nullptr : find(*meant);
   if (variable)
     report(Message::did_you_mean, variable->at, {*meant});
   else
     report(Message::similar_word, expr.at, {*meant});
+}
+
+// Says how to write a call of a function of another language.
+void Checker::note_other_way(const Expr &call) {
+  if (is_ceiling_division(call.text) && call.operands.size() == 2)
+    return note_ceiling_division(call);
+  std::optional<OtherWay> way = other_way(call.text, in_pragma_);
+  if (way)
+    report(way->note, call.at, {std::string(way->argument)});
+}
+
+// Says how to divide the first argument by the second and round up.
+void Checker::note_ceiling_division(const Expr &call) {
+  const Expr &a = *call.operands[0], &b = *call.operands[1];
+  if (in_pragma_)
+    return report(Message::write_instead, call.at,
+                  {"cdiv(" + diagnostics_.text_at({a.range.begin, b.range.end}) + ")"}, {},
+                  {Edit::replace(call.at, "cdiv")});
+  std::string divisor = operand_text(b);
+  report(Message::write_instead, call.at,
+         {"(" + operand_text(a) + " + " + divisor + " - 1) / " + divisor});
+}
+
+// The source text of an expression, as an operand of any operator.
+std::string Checker::operand_text(const Expr &expr) const {
+  std::string text = diagnostics_.text_at(expr.range);
+  if (text.empty())
+    return "(...)";
+  bool is_word = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c >= 128;
+  });
+  return is_word ? text : "(" + text + ")";
 }
 
 } // namespace tritonc::ast

@@ -62,6 +62,9 @@ private:
   Variable *find(const std::string &name);
   std::optional<std::string> max_similar(const std::string &name, bool is_call);
   void report_undeclared(const Expr &expr, bool is_extent);
+  void note_other_way(const Expr &call);
+  void note_ceiling_division(const Expr &call);
+  std::string operand_text(const Expr &expr) const;
   struct Scope;
 
   // Types: check_types.cpp.
@@ -81,6 +84,9 @@ private:
   void note_load(const Expr &a, const Expr *b = nullptr);
   void note_not_assignable(const Expr &target);
   void note_insert_axis(const Expr &narrow, const Extents &wide);
+  bool note_range(const Expr &expr, const Extents &other, bool is_target);
+  void note_failed_range(const Expr &expr);
+  bool note_range_end(const Expr &expr, const Expr &range);
 
   // Expressions: check_expression.cpp. Each function sets the type; on an error it sets `error`.
   void check_expr(ExprPtr &expr);
@@ -115,6 +121,8 @@ private:
   void check_permutation(Expr &expr);
   void check_gather(Expr &expr); // check_index.cpp
   bool check_indices(Expr &expr);
+  void check_slice(Expr &expr, const Subscript &slice);
+  std::optional<std::string> range_text(const Subscript &slice);
   void check_range(Expr &expr);
   void check_cast(Expr &expr);
   void check_bitcast(Expr &expr);
@@ -145,6 +153,7 @@ private:
   void check_result(Function &function);
   void check_return(Stmt &stmt);
   void check_inlined(Expr &expr, const Function &function);
+  void report_kernel_call(const Expr &call, const Function &kernel);
   static std::string effect_text(const Expr &effect, const std::string &verb);
 
   // Random numbers: check_random.cpp.
@@ -175,10 +184,6 @@ private:
   bool in_pragma_ = false;
   int64_t constant_bytes_ = 0; // bytes of constant memory declared so far
 };
-
-/// The note that explains what to write instead of a function of CUDA or Python; nullopt if the
-/// name is not such a function.
-std::optional<Message> other_way(const std::string &name);
 
 /// The names of all built-in functions.
 const std::vector<std::string_view> &language_functions();

@@ -304,8 +304,10 @@ void Parser::function_or_constant(Program &program) {
   if (!peek().is("{")) {
     bool had_failed = panic_;
     fail_expected("`{` with the body of `" + made.name + "`");
-    if (!had_failed)
+    if (!had_failed) {
+      pending_.clear();
       skip_body();
+    }
     return;
   }
   made.has_body = true;

@@ -2,7 +2,7 @@
 //
 // Tested by tests/unit/language/parser_test.cpp.
 
-#include "language/checker.h" // other_way()
+#include "language/foreign_words.h"
 #include "language/literal.h"
 #include "language/parser.h"
 #include "language/spelling.h"
@@ -432,9 +432,9 @@ bool Parser::take_module(ExprPtr &expr) {
   if (!is_module || declared_.count(expr->text) || dot.is("->") || !is_name(name))
     return false;
   std::string prefix = expr->text + std::string(dot.spelling);
-  if (std::optional<Message> way = other_way(std::string(name.spelling))) {
+  if (std::optional<OtherWay> way = other_way(name.spelling, in_pragma_)) {
     fail(Message::foreign_word, expr->at, {prefix + std::string(name.spelling)});
-    note(*way, expr->at);
+    note(way->note, expr->at, {std::string(way->argument)});
     return true;
   }
   diagnostics_.report(Message::foreign_word, expr->at, {prefix}, {},
@@ -702,9 +702,40 @@ Subscript Parser::scan_subscript() {
   return {.kind = row ? row->kind : Subscript::Kind::keep, .at = word.at, .scans = true};
 }
 
-// Parses `gather(indices)` or the index of one element.
+// Whether the token separates the parts of a slice.
+bool Parser::is_slice_colon() const { return peek().is(":") || peek().is("::"); }
+
+// Parses the rest of Python's `first:last:step`. `first` may be null. `0:32` becomes a range. For
+// `:32`, the first operand of the range is a zero at the place of the colon.
+Subscript Parser::slice(ExprPtr first) {
+  Location colon = peek().at, begin = first ? first->range.begin : colon;
+  int colons = 0;
+  ExprPtr last;
+  while (is_slice_colon()) {
+    colons += next().is("::") ? 2 : 1;
+    if (!is_slice_colon() && !peek().is("]") && !peek().is(","))
+      last = conditional();
+  }
+  if (!first) {
+    first = make(Kind::integer, colon, {colon, colon});
+    first->type = Type::of(Scalar::int32);
+  }
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(first));
+  bool is_range = colons == 1 && last;
+  if (is_range)
+    operands.push_back(std::move(last));
+  Kind kind = is_range ? Kind::range : Kind::error;
+  return {.kind = Subscript::Kind::slice,
+          .axis = make(kind, colon, {begin, last_}, std::move(operands)),
+          .at = begin};
+}
+
+// Parses `gather(indices)`, the index of one element, or a slice.
 Subscript Parser::index_subscript(std::vector<ExprPtr> &operands) {
   Token token = peek();
+  if (is_slice_colon())
+    return slice(nullptr);
   if (token.is("-") && (peek(1).is("]") || peek(1).is(","))) {
     fail(Message::reduction_by_minus, token.at);
     note(Message::negate_sum, token.at);
@@ -717,7 +748,10 @@ Subscript Parser::index_subscript(std::vector<ExprPtr> &operands) {
     next();
     opening = next();
   }
-  operands.push_back(gathers ? assignment() : conditional());
+  ExprPtr index = gathers ? assignment() : conditional();
+  if (!gathers && is_slice_colon())
+    return slice(std::move(index));
+  operands.push_back(std::move(index));
   if (gathers)
     expect_closing(")", "after the positions", opening);
   return {.kind = gathers ? Subscript::Kind::gather : Subscript::Kind::index,

@@ -37,9 +37,11 @@ Pragma Parser::pragma() {
     }
     return out;
   }
+  in_pragma_ = true;
   do
     out.arguments.push_back(conditional());
   while (accept(","));
+  in_pragma_ = false;
   expect_closing(")", "after the arguments", opening);
   return out;
 }

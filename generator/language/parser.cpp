@@ -143,6 +143,19 @@ void Parser::fail_expected(std::string_view what, std::vector<Edit> edits) {
   }
   fail(Message::expected, panic_ ? last_ : token.at, {std::string(what), describe(token)},
        std::move(edits));
+  note_empty_macros(token);
+}
+
+// Names the empty macros directly before the current token, on its line: their missing value may be
+// the cause of the error.
+void Parser::note_empty_macros(const Token &token) {
+  auto is_before = [](const EmptyMacro &macro, size_t wanted) { return macro.token < wanted; };
+  auto first = std::lower_bound(empty_macros_.begin(), empty_macros_.end(), position_, is_before);
+  int line = diagnostics_.line_column(token.at).line;
+  for (auto macro = first; macro != empty_macros_.end() && macro->token == position_; ++macro)
+    if (diagnostics_.line_column(macro->at).line == line)
+      note(macro->is_define ? Message::empty_define : Message::empty_macro, macro->at,
+           {macro->name});
 }
 
 // Skips to after the `;` that ends the statement, or to before the `}` that ends the block. At the
@@ -190,8 +203,10 @@ Program Parser::program() {
   Program program;
   while (!peek().is(TokenKind::end)) {
     external_declaration(program);
-    if (panic_)
+    if (panic_) {
+      pending_.clear(); // their kernel may be the function that the parser skips
       recover_outside();
+    }
   }
   if (gave_up_)
     return program;

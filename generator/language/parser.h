@@ -17,6 +17,7 @@
 //     declarator.
 //   - `case` and `default` stand only directly in the block of a `switch`.
 //   - `assert` and `print` are statements. They look like calls, but accept string literals.
+//   - A subscript may also be Python's slice `first:last`, which the checker reports.
 //
 // After a syntax error the parser continues after the next `;` or before the next `}`, so one
 // mistake gives one message. A limit on the nesting protects the stack of this and later stages.
@@ -33,9 +34,11 @@ namespace tritonc::ast {
 
 class Parser {
 public:
-  /// Messages about the whole file name `path`.
-  Parser(const std::vector<Token> &tokens, std::string path, DiagnosticEngine &diagnostics)
-      : tokens_(tokens), path_(std::move(path)), diagnostics_(diagnostics) {}
+  /// Messages about the whole file name `path`. `empty_macros` is in the order of the tokens.
+  Parser(const std::vector<Token> &tokens, std::string path, DiagnosticEngine &diagnostics,
+         std::vector<EmptyMacro> empty_macros = {})
+      : tokens_(tokens), path_(std::move(path)), diagnostics_(diagnostics),
+        empty_macros_(std::move(empty_macros)) {}
 
   Program program();
 
@@ -56,6 +59,7 @@ private:
   void note(Message id, Location at, std::vector<std::string> arguments = {},
             std::vector<Edit> edits = {});
   void fail_expected(std::string_view what, std::vector<Edit> edits = {});
+  void note_empty_macros(const Token &token);
   bool is_on_next_line(const Token &token) const;
   /// Reports a misspelled word and continues as if the source said `meant`.
   void correct(const Token &word, std::string_view meant);
@@ -149,6 +153,8 @@ private:
   ExprPtr subscript(ExprPtr tile);
   Subscript one_subscript(std::vector<ExprPtr> &operands);
   Subscript scan_subscript();
+  bool is_slice_colon() const;
+  Subscript slice(ExprPtr first);
   Subscript index_subscript(std::vector<ExprPtr> &operands);
   std::vector<ExprPtr> arguments(const Token &opening);
   ExprPtr make(Expr::Kind kind, Location at, Range range, std::vector<ExprPtr> operands = {});
@@ -179,6 +185,8 @@ private:
   std::set<std::string, std::less<>> declared_; // variables of the current function so far
   std::set<std::string, std::less<>> lists_;    // macros already reported to hold a list of values
   std::vector<Pragma> pending_;                 // pragmas before their kernel
+  bool in_pragma_ = false;                      // in the arguments of a pragma
+  std::vector<EmptyMacro> empty_macros_;        // in the order of the tokens
 };
 
 /// Max depth of parentheses, operators and blocks together.

@@ -64,7 +64,22 @@ public:
   }
 
   size_t written() const { return out_.tokens.size(); }
-  void take_back(size_t written) { out_.tokens.resize(written); }
+  void take_back(size_t written) {
+    out_.tokens.resize(written);
+    while (!out_.empty_macros.empty() && out_.empty_macros.back().token > written)
+      out_.empty_macros.pop_back();
+  }
+
+  /// Records an empty macro before the next token.
+  void write_empty_macro(Location at, std::string name, bool is_define) {
+    constexpr size_t max_per_token = 4; // more would not help the user
+    std::vector<EmptyMacro> &macros = out_.empty_macros;
+    bool is_full =
+        macros.size() >= max_per_token && macros[macros.size() - max_per_token].token == written();
+    bool is_known = !macros.empty() && macros.back().at.id == at.id; // an argument, expanded again
+    if (!is_full && !is_known)
+      macros.push_back({written(), at, std::move(name), is_define});
+  }
 
   void write_pragma(Location at, std::string name) {
     out_.tokens.push_back({TokenKind::pragma, true, at, keep(std::move(name))});
@@ -95,6 +110,26 @@ private:
   Preprocessed &out_;
   DiagnosticEngine &diagnostics_;
   std::unordered_map<std::string_view, std::string_view> kept_;
+};
+
+// Records the expansions of macros with an empty value, which may cause an error at the next token.
+class EmptyMacros : public clang::PPCallbacks {
+public:
+  EmptyMacros(clang::Preprocessor &pp, TokenWriter &writer) : pp_(pp), writer_(writer) {}
+
+  void MacroExpands(const clang::Token &name, const clang::MacroDefinition &definition,
+                    clang::SourceRange, const clang::MacroArgs *) override {
+    const clang::MacroInfo *macro = definition.getMacroInfo();
+    if (!macro || macro->isBuiltinMacro() || macro->getNumTokens() > 0)
+      return;
+    writer_.write_empty_macro(
+        location_of(name.getLocation()), pp_.getSpelling(name),
+        pp_.getSourceManager().isWrittenInCommandLineFile(macro->getDefinitionLoc()));
+  }
+
+private:
+  clang::Preprocessor &pp_;
+  TokenWriter &writer_;
 };
 
 // Handles `#pragma tritonc clause(...) clause(...)`: writes the tokens of the clauses in place of
@@ -433,8 +468,8 @@ Preprocessed preprocess(const FrontEndInput &input, DiagnosticEngine &diagnostic
   pp.addPPCallbacks(
       std::make_unique<FileCollector>(sources, out.files, diagnostics, out.is_too_much));
   pp.addPPCallbacks(std::make_unique<MacroLimits>(pp, diagnostics, out.is_too_much));
-
   TokenWriter writer(pp, out, diagnostics);
+  pp.addPPCallbacks(std::make_unique<EmptyMacros>(pp, writer));
   auto *pragmas = new TritonCPragma(writer, diagnostics); // the preprocessor frees it
   pp.AddPragmaHandler(pragmas);
   pp.AddPragmaHandler(new UnknownPragma(diagnostics)); // for pragmas without a handler

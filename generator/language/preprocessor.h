@@ -20,6 +20,7 @@ struct Preprocessed {
   std::vector<Token> tokens;              // the last token is `end`
   std::vector<std::string> files;         // every opened file once, in the order of opening
   std::vector<std::string> unused_macros; // `-D` macros that neither source nor grid uses
+  std::vector<EmptyMacro> empty_macros;   // expansions, in the order of the tokens
   std::deque<std::string> spellings;
   bool is_too_much = false; // already reported; tokens are incomplete (macro_limits.h)
 };

@@ -5,6 +5,7 @@
 #include "diagnostics/diagnostics.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tritonc {
@@ -33,6 +34,14 @@ struct Token {
   bool is_word(std::string_view word) const {
     return kind == TokenKind::identifier && spelling == word;
   }
+};
+
+/// An expansion of a macro with an empty value.
+struct EmptyMacro {
+  size_t token = 0; // index of the next token
+  Location at;      // of the name
+  std::string name;
+  bool is_define = false; // whether the command line or a variant defines it
 };
 
 } // namespace tritonc

@@ -37,7 +37,9 @@ FrontEndResult translate_source(const FrontEndInput &input, const Linter &lint) 
   // A source that could not be opened has no file. If it could not be opened, or was read only in
   // part, further diagnostics would be misleading.
   if (!result.dependencies.empty() && !source.is_too_much) {
-    ast::Program program = ast::Parser(source.tokens, input.path, diagnostics).program();
+    ast::Program program =
+        ast::Parser(source.tokens, input.path, diagnostics, std::move(source.empty_macros))
+            .program();
     ast::Checker(program, diagnostics).check();
     // From here on, the program is correct or has errors.
     result.checked = translate_all(program, diagnostics);

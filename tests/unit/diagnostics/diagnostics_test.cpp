@@ -53,6 +53,18 @@ TEST_CASE("report: shows the expansion and the command-line macro") {
   CHECK(diagnostics.line_column(plus).column == 9);
 }
 
+TEST_CASE("text_at: returns a range as written, in one line") {
+  KernelFile kernel("#define D 64\na + (D *\n     2) b\n");
+  DiagnosticEngine diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  auto text = [&](size_t first, size_t last) {
+    return diagnostics.text_at({source.tokens[first].at, source.tokens[last].at});
+  };
+  CHECK(text(2, 6) == "(D * 2)");
+  CHECK(text(3, 3) == "D");
+  CHECK(diagnostics.text_at({}) == "");
+}
+
 TEST_CASE("report: omits the source line of a note at the same location") {
   KernelFile kernel("x\n");
   DiagnosticEngine diagnostics;

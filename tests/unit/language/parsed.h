@@ -13,7 +13,8 @@ namespace tritonc::test {
 struct Parsed {
   explicit Parsed(const std::string &text, std::vector<Define> defines = {})
       : kernel(text, std::move(defines)), source(preprocess(kernel.input, diagnostics)),
-        program(ast::Parser(source.tokens, "kernel.tc", diagnostics).program()) {}
+        program(
+            ast::Parser(source.tokens, "kernel.tc", diagnostics, source.empty_macros).program()) {}
 
   void check() { ast::Checker(program, diagnostics).check(); }
 

@@ -99,6 +99,35 @@ TEST_CASE("preprocess: host grid follows the source and sees its macros") {
   CHECK(diagnostics.text().empty());
 }
 
+TEST_CASE("preprocess: lists expansions of empty macros") {
+  KernelFile kernel("#define NOTHING\n"
+                    "#define OTHER(x) NOTHING\n"
+                    "#if defined(TYPE) && 1 TYPE\n"
+                    "#endif\n"
+                    "a TYPE b OTHER(1) c ONE d\n",
+                    {{"TYPE", ""}, {"ONE", "1"}});
+  DiagnosticEngine diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  CHECK(spell(source.tokens) == "a b c 1 d");
+  REQUIRE(source.empty_macros.size() == 3);
+  const EmptyMacro &directive = source.empty_macros[0], &type = source.empty_macros[1],
+                   &nothing = source.empty_macros[2];
+  CHECK(diagnostics.line_column(directive.at).line == 3);
+  CHECK(type.token == 1);
+  CHECK(type.name == "TYPE");
+  CHECK(type.is_define);
+  CHECK(diagnostics.line_column(type.at).line == 5);
+  CHECK(nothing.token == 2);
+  CHECK(nothing.name == "NOTHING");
+  CHECK_FALSE(nothing.is_define);
+}
+
+TEST_CASE("preprocess: lists at most four empty macros per token") {
+  KernelFile kernel("#define E\na E E E E E E b E c\n");
+  DiagnosticEngine diagnostics;
+  CHECK(preprocess(kernel.input, diagnostics).empty_macros.size() == 5);
+}
+
 TEST_CASE("preprocess: lists unused host macros") {
   KernelFile kernel("#ifdef B\n#endif\n#define TWICE(x) (x, C)\nA \"D\" TWICE(1)\n#define E 1");
   kernel.input.grid = "F";
