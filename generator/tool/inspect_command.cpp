@@ -2,7 +2,8 @@
 //
 // Both commands use only the bytes of the file: descriptors lead to images, images to cubins or
 // PTX, and these to the kernels' resources and parameters. Different programs write the launch stub
-// and the kernel, so `verify` checks in the final file that both agree.
+// and the kernel, so `verify` checks in the final file that both agree. It also checks the
+// checksums: of each image, of the data that launches read, and of a whole object or bundle.
 //
 // Tested by tests/unit/tool/inspect_test.cpp.
 
@@ -10,8 +11,7 @@
 
 #include "tool/command_line.h"
 #include "tool/diagnostic_printer.h"
-
-#include <iostream>
+#include "tool/output_files.h"
 
 #include "backend/cubin.h"
 #include "backend/fatbinary.h"
@@ -19,10 +19,13 @@
 #include "backend/ptxas.h"
 #include "emit/cpp_text.h"
 #include "emit/object/bundle.h"
+#include "emit/object/object_seal.h"
 #include "emit/object/read_library.h"
 #include "emit/report/manifest.h"
 #include "emit/report/report.h"
 #include "support/read_file.h"
+
+#include <tritonc/descriptor.hpp>
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
@@ -34,6 +37,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tritonc {
@@ -81,6 +85,7 @@ struct File {
   std::string path;
   std::vector<KernelContents> kernels; // code with descriptors
   std::vector<Code> codes;             // code without: a cubin, an image, a stripped program
+  std::optional<Error> problem;        // of the file, though its kernels and images can be read
 };
 
 bool is_elf(const std::string &bytes) { return bytes.rfind("\177ELF", 0) == 0; }
@@ -121,6 +126,50 @@ void take_from_bundles(File &file) {
       }
 }
 
+// Whether a file without descriptors can have images: a program without symbols, an object of the
+// host's compiler for a self-contained header, an image.
+bool can_have_images(const std::string &bytes) {
+  if (is_object(bytes))
+    return !has_tritonc_sections(bytes);
+  return is_elf(bytes) ||
+         bytes.rfind(std::string(abi::image_magic, sizeof abi::image_magic), 0) == 0;
+}
+
+// Reads an object, a program, a header, or a member of a static library into `file`. Returns the
+// reason why its kernels cannot be read.
+std::optional<Error> read_contents(const std::string &path, const std::string &bytes, File &file) {
+  Result<std::vector<KernelContents>> kernels =
+      is_elf(bytes) ? read_object(path, bytes) : read_header(path, bytes);
+  if (!kernels)
+    return kernels.error();
+  for (KernelContents &kernel : *kernels)
+    file.kernels.push_back(std::move(kernel));
+  if (!kernels->empty())
+    return std::nullopt;
+  std::vector<std::string> images = find_images(bytes);
+  for (const std::string &sealed : images)
+    file.codes.push_back(read_sealed(sealed));
+  if (!images.empty() && !can_have_images(bytes))
+    file.problem =
+        Error{Message::file_damaged, {path, "it has images, but their kernels are lost"}};
+  return std::nullopt;
+}
+
+// Members may be stripped, so their seals don't count. Other members than objects and programs are
+// of interest only if they have images.
+std::optional<Error> read_archive(const std::string &bytes, File &file) {
+  Result<std::vector<ArchiveMember>> members = archive_members(file.path, bytes);
+  if (!members)
+    return members.error();
+  for (const ArchiveMember &member : *members) {
+    std::optional<Error> error =
+        read_contents(file.path + "(" + member.name + ")", member.bytes, file);
+    if (error && !find_images(member.bytes).empty())
+      return error;
+  }
+  return std::nullopt;
+}
+
 Result<File> inspect_file(const std::string &path) {
   Result<std::string> read = read_file(path, max_data_bytes);
   if (!read)
@@ -136,6 +185,8 @@ Result<File> inspect_file(const std::string &path) {
   }
   if (is_cubin(bytes)) {
     CubinReading reading = read_cubin(bytes);
+    if (reading.problem.empty() && reading.contents.kernels.empty())
+      reading.problem = "it has no kernel";
     if (!reading.problem.empty())
       return Error{Message::file_damaged, {path, reading.problem}};
     file.codes.push_back({.code = bytes, .contents = reading.contents});
@@ -148,15 +199,13 @@ Result<File> inspect_file(const std::string &path) {
     file.codes.push_back(std::move(code));
     return file;
   }
-  Result<std::vector<KernelContents>> kernels =
-      is_elf(bytes) ? read_object(path, bytes) : read_header(path, bytes);
-  if (!kernels)
-    return kernels.error();
-  file.kernels = std::move(*kernels);
+  std::optional<Error> error =
+      is_archive(bytes) ? read_archive(bytes, file) : read_contents(path, bytes, file);
+  if (error)
+    return *error;
+  if (is_object(bytes) && !file.kernels.empty() && !has_valid_seal(bytes))
+    file.problem = Error{Message::object_changed, {path}};
   take_from_bundles(file);
-  if (file.kernels.empty())
-    for (const std::string &sealed : find_images(bytes))
-      file.codes.push_back(read_sealed(sealed));
   if (file.kernels.empty() && file.codes.empty())
     return Error{Message::no_kernels_inside, {path}};
   return file;
@@ -186,9 +235,10 @@ std::string name_of(const VariantContents &variant) {
   return variant_name(text_of(variant.choices), variant.specialization);
 }
 
-// One line per GPU model with measurements.
-std::string tuning_text(const KernelContents &kernel) {
-  std::string out;
+// One line if the launch data is damaged, and one per GPU model with measurements.
+std::string notes_on(const KernelContents &kernel) {
+  std::string out =
+      kernel.is_damaged ? "  damaged: the checksum of the launch data is wrong\n" : "";
   for (const TuningContents &tuning : kernel.tunings)
     out += "  measured on " + tuning.gpu + " (sm_" + number(tuning.sm) + ", " +
            number(tuning.num_sms) + " SMs): " + number(int64_t(tuning.problems)) +
@@ -210,7 +260,7 @@ std::string table_of(const KernelContents &kernel) {
                       number(image.spill_stores + image.spill_loads), number(image.cubin_bytes),
                       number(int64_t(code.image.size()))});
     }
-  return aligned(rows, 5) + tuning_text(kernel);
+  return aligned(rows, 5) + notes_on(kernel);
 }
 
 std::string table_of(const std::vector<Code> &codes) {
@@ -308,6 +358,8 @@ Object json_of(const KernelContents &kernel) {
     variants.push_back(std::move(made));
   }
   Object out{{"name", llvm::json::fixUTF8(kernel.name)}, {"variants", std::move(variants)}};
+  if (kernel.is_damaged)
+    out["problem"] = "the checksum of the launch data is wrong";
   if (kernel.tunings.empty())
     return out;
   Array tunings;
@@ -395,11 +447,26 @@ private:
         }
   }
 
+  // A checksum only says that something is wrong, so it counts if no other check fails.
   void check(const File &file) {
+    const size_t before = result_.problems.size();
     for (const KernelContents &kernel : file.kernels)
-      for (const VariantContents &variant : kernel.variants)
-        for (const ImageContents &image : variant.images)
-          check(kernel, variant, image);
+      check(kernel);
+    check_codes(file);
+    if (file.problem && result_.problems.size() == before)
+      result_.problems.push_back(*file.problem);
+  }
+
+  void check(const KernelContents &kernel) {
+    const size_t before = result_.problems.size();
+    for (const VariantContents &variant : kernel.variants)
+      for (const ImageContents &image : variant.images)
+        check(kernel, variant, image);
+    if (kernel.is_damaged && result_.problems.size() == before)
+      problem(Message::descriptor_damaged, kernel.name);
+  }
+
+  void check_codes(const File &file) {
     for (const Code &code : file.codes) {
       result_.images++;
       std::string gpu = code.contents.gpu.empty() ? "some GPU" : code.contents.gpu;
@@ -533,12 +600,11 @@ ExitCode run_inspect(const CommandLine &line) {
   Result<std::string> text = inspect(line.inspected, line.as_json);
   if (!text)
     return fail(text.error());
-  std::cout << *text;
-  return ExitCode::ok;
+  return print(*text);
 }
 
 ExitCode run_verify(const CommandLine &line) {
-  Verification verification = verify(line.inspected, line.manifest);
+  Verification verification = verify(line.inspected, line.expected_manifest);
   ExitCode code = ExitCode::ok;
   for (const Error &problem : verification.problems) {
     ExitCode its_code = fail(problem);
@@ -546,7 +612,7 @@ ExitCode run_verify(const CommandLine &line) {
       code = its_code;
   }
   if (code == ExitCode::ok)
-    std::cout << verification.images << " images, all valid\n";
+    return print(std::to_string(verification.images) + " images, all valid\n");
   return code;
 }
 

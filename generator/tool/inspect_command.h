@@ -11,8 +11,8 @@ namespace tritonc {
 
 struct CommandLine;
 
-/// The contents of the files as tables or as JSON. Accepts objects, programs, self-contained
-/// headers, bundles, cubins and fatbinary images.
+/// The contents of the files as tables or as JSON. Accepts objects, static libraries, programs,
+/// self-contained headers, bundles, cubins and fatbinary images.
 Result<std::string> inspect(const std::vector<std::string> &paths, bool as_json);
 
 struct Verification {
@@ -24,6 +24,7 @@ struct Verification {
 ///   - the image is undamaged;
 ///   - GPU and kernel match the descriptor;
 ///   - the kernel's parameters match the arguments of a launch.
+/// Checks that all data that a launch reads is undamaged; in an object, also what a linker reads.
 /// With a manifest, files and manifest must have the same images.
 Verification verify(const std::vector<std::string> &paths, const std::string &manifest);
 

@@ -31,19 +31,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_875827ed213e {
+inline namespace [[gnu::visibility("hidden")]] abi_baf78401911e {
 
 namespace detail {
 
 // The code is in the object file of this header. The names end with a hash of all facts on which
 // header and object must agree, so an object of another header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_875827ed213e;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_baf78401911e;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_875827ed213e; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_baf78401911e; }
   static constexpr std::int32_t variants[][1] = {{1024}};
 };
 
@@ -162,5 +162,5 @@ template <typename TYPE> struct vector_add {
   };
 };
 
-} // namespace abi_875827ed213e
+} // namespace abi_baf78401911e
 } // namespace vector_add

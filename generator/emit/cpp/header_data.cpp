@@ -5,6 +5,11 @@
 #include "emit/cpp/header_data.h"
 
 #include "emit/cpp_text.h"
+#include "emit/object/descriptor_checksum.h"
+#include "emit/object/header_memory.h"
+
+#include <cstdio>
+#include <utility>
 
 namespace tritonc {
 
@@ -17,7 +22,10 @@ std::string optional_name(bool is_there, const std::string &name) {
 /// Writes the tables as initializers, each table before the tables that refer to it.
 class DataSection {
 public:
-  explicit DataSection(const Tables &tables) : tables_(tables) {}
+  /// `checksums` has one element per kernel. If it is empty, they are zero, and an image ends after
+  /// its header: this text is only for the computation of the checksums.
+  DataSection(const Tables &tables, std::vector<uint64_t> checksums)
+      : tables_(tables), checksums_(std::move(checksums)) {}
 
   std::string text() {
     out_ = "namespace detail {\nnamespace data {\n\n";
@@ -167,7 +175,12 @@ private:
   void images() {
     for (size_t i = 0; i < tables_.images.size(); i++)
       line("alignas(64) inline constexpr char " + numbered("image_", i) + "[] =\n    " +
-           string_literal(tables_.images[i], "    ") + ";");
+           string_literal(image_bytes(i), "    ") + ";");
+  }
+
+  std::string_view image_bytes(size_t i) const {
+    std::string_view bytes = tables_.images[i];
+    return checksums_.empty() ? bytes.substr(0, sizeof(abi::image_header)) : bytes;
   }
 
   std::string image_initializer(const ImageRow &row) const {
@@ -212,7 +225,15 @@ private:
          ",\n    variants_" + id + ", " + optional_name(!choices.empty(), "choices_" + id) + ", " +
          std::to_string(table.variants.size()) + ", " + std::to_string(table.axis_count) + ", " +
          std::to_string(table.argument_bytes) + ", " + std::to_string(table.tunings.size()) + ", " +
-         optional_name(!table.tunings.empty(), "tunings_" + id) + "};");
+         optional_name(!table.tunings.empty(), "tunings_" + id) + ", " +
+         optional_name(tables_.state_count != 0, "states") + ", " +
+         hexadecimal(checksums_.empty() ? 0 : checksums_[k]) + "};");
+  }
+
+  static std::string hexadecimal(uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
+    return text;
   }
 
   template <typename T>
@@ -308,11 +329,23 @@ private:
   }
 
   const Tables &tables_;
+  const std::vector<uint64_t> checksums_;
   std::string out_;
 };
 
+/// The checksums of the kernels, as a reader of the header computes them.
+std::vector<uint64_t> checksums_of(const Tables &tables) {
+  DescriptorMemory memory = header_memory(DataSection(tables, {}).text());
+  std::vector<uint64_t> checksums;
+  for (uint64_t kernel : memory.kernels)
+    checksums.push_back(descriptor_checksum(memory, kernel));
+  return checksums;
+}
+
 } // namespace
 
-std::string header_data(const Tables &tables) { return DataSection(tables).text(); }
+std::string header_data(const Tables &tables) {
+  return DataSection(tables, checksums_of(tables)).text();
+}
 
 } // namespace tritonc

@@ -4,6 +4,8 @@
 
 #include "emit/object/object.h"
 
+#include "emit/object/object_seal.h"
+
 #include <tritonc/descriptor.hpp>
 
 #include "llvm/BinaryFormat/ELF.h"
@@ -158,6 +160,8 @@ public:
   void write() {
     // Without this section linkers make the stack of the program executable.
     open(".note.GNU-stack", llvm::ELF::SHT_PROGBITS, 0);
+    open(seal_section, llvm::ELF::SHT_PROGBITS, llvm::ELF::SHF_EXCLUDE);
+    streamer_.emitZeros(sizeof(uint64_t)); // seal_object writes it
     constants();
     states();
     descriptors();
@@ -531,6 +535,8 @@ private:
     record_.number(offsetof(S, argument_bytes), table.argument_bytes, 4);
     record_.number(offsetof(S, tuning_count), int64_t(table.tunings.size()), 4);
     record_.pointer(offsetof(S, tunings), measured);
+    record_.pointer(offsetof(S, states), states_);
+    record_.number(offsetof(S, checksum), 0, sizeof(S::checksum)); // seal_object writes it
     record_.end(sizeof(S));
   }
 
@@ -584,7 +590,9 @@ Result<std::string> object_file(const Tables &tables, const std::string &triple,
   if (std::string reason = stream.open(target); !reason.empty())
     return Error{Message::no_host_object, {target.str(), reason}};
   ObjectWriter(tables, bundle, stream).write();
-  return stream.finish();
+  std::string object = stream.finish();
+  seal_object(object);
+  return object;
 }
 
 } // namespace tritonc

@@ -6,6 +6,7 @@
 //   .rodata.tritonc       images (without duplicates), strings, expressions
 //   .data.rel.ro.tritonc  descriptors: constant after the loader has relocated their pointers
 //   .bss.tritonc          the runtime's state of each image
+//   .tritonc.seal         checksum of the object (object_seal.h); linkers drop it
 //
 // Its only global symbols are the descriptors of the instantiations. They have hidden visibility,
 // so that every program and shared library has its own copy.

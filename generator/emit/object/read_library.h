@@ -1,5 +1,5 @@
-// Reads back the contents of emitted files: an object, a self-contained header, or a program that
-// contains one.
+// Reads back the contents of emitted files: an object, a self-contained header, or a program or
+// static library that contains one.
 #pragma once
 
 #include "support/result.h"
@@ -57,6 +57,7 @@ struct KernelContents {
   std::string name; // "gemm::dot<half, N, T>"
   std::vector<VariantContents> variants;
   std::vector<TuningContents> tunings;
+  bool is_damaged = false; // the descriptors do not have their checksum
 };
 
 /// The size of a hidden parameter of kind abi::hidden_kind.
@@ -68,6 +69,17 @@ Result<std::vector<KernelContents>> read_object(const std::string &path, const s
 
 /// The kernels of a self-contained header.
 Result<std::vector<KernelContents>> read_header(const std::string &path, const std::string &text);
+
+struct ArchiveMember {
+  std::string name, bytes;
+};
+
+/// Whether a file begins with the magic number of a static library ("ar").
+bool is_archive(const std::string &bytes);
+
+/// The members of a static library. A thin one has none: it only names other files.
+Result<std::vector<ArchiveMember>> archive_members(const std::string &path,
+                                                   const std::string &bytes);
 
 /// All images at any offset in a file, with their headers.
 std::vector<std::string> find_images(const std::string &bytes);

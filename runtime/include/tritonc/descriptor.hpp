@@ -39,7 +39,7 @@ struct image_info {
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 11;
+inline constexpr std::uint32_t abi_version = 12;
 
 // ---- images ----
 
@@ -405,6 +405,9 @@ struct kernel {
   std::uint32_t argument_bytes;
   std::uint32_t tuning_count;
   const tuning *tunings;
+  // For `tritonc verify`; launches do not read these two.
+  image_state *states;    // of the library: image::state is an element
+  std::uint64_t checksum; // of everything above and behind the pointers, except image contents
 };
 
 /// A base class in generated headers: this combination of template arguments was not compiled.

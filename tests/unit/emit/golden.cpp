@@ -10,7 +10,7 @@
 namespace tritonc::test {
 
 void check_expected(const std::string &name, const std::string &text) {
-  std::string path = std::string(TRITONC_TESTS_DIR) + "/unit/emit/expected" + name;
+  std::string path = std::string(TRITONC_TESTS_DIR) + "/unit/emit/expected/" + name;
   if (std::getenv("TRITONC_UPDATE")) {
     std::ofstream(path, std::ios::binary) << text;
     return;

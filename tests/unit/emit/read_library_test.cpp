@@ -1,4 +1,5 @@
-// Tests contents.cpp, read_object.cpp and read_header.cpp of emit/object: reads emitted files back.
+// Tests read_library.cpp, descriptor_memory.cpp, elf_memory.cpp and header_memory.cpp of
+// emit/object: reads emitted files back.
 
 #include "emit/object/read_library.h"
 

@@ -66,6 +66,13 @@ private:
   }
 };
 
+/// Runs a shell command in the folder of the files.
+void run_in(const TemporaryFolder &files, const std::string &command) {
+  ChildResult child =
+      run_child({"/bin/sh", "-c", "cd " + files.path() + " && " + command}, files.path());
+  REQUIRE_MESSAGE(child.code == 0, child.output);
+}
+
 Variant &first_variant(Library &library) { return library.kernels[0].variants[0]; }
 
 } // namespace
@@ -205,6 +212,107 @@ TEST_CASE("verify: finds a wrong checksum of every image") {
     CHECK(contains(text(verification.problems[0]), " is damaged: its checksum is wrong"));
   }
   CHECK(found == 8);
+}
+
+TEST_CASE("verify: notices flips in every part of an object") {
+  Emitted emitted(library());
+  std::string whole = emitted.files.read("scale.o");
+  auto is_valid = [&](const std::string &bytes) {
+    Verification verification = verify({emitted.files.write("changed.o", bytes)}, "");
+    return verification.problems.empty() && verification.images == 8;
+  };
+  CHECK(is_valid(whole));
+  // All bits of the ELF header, and every 89th byte of the rest.
+  for (size_t at = 0; at < whole.size(); at += at < 64 ? 1 : 89)
+    for (int bit = 0; bit < (at < 64 ? 8 : 1); bit++) {
+      std::string changed = whole;
+      changed[at] ^= char(1 << (int(at) + bit) % 8);
+      CAPTURE(at);
+      CHECK_FALSE(is_valid(changed));
+    }
+}
+
+TEST_CASE("verify: notices another alignment of an argument") {
+  Emitted emitted(library());
+  std::string header = emitted.files.read("scale.hpp");
+  size_t at = header.find("parameters_0[] = {");
+  REQUIRE(at != header.npos);
+  at = header.find(", 0, 16, ", at);
+  REQUIRE(at != header.npos);
+  header.replace(at, 9, ", 0, 144, ");
+  std::string path = emitted.files.write("scale.hpp", header);
+  std::vector<Error> problems = verify({path}, "").problems;
+  REQUIRE(problems.size() == 2); // half and float share the parameters
+  CHECK(text(problems[0]) ==
+        "error: `scale::scale<half>` is damaged: the checksum of its launch data is wrong; "
+        "generate it again");
+  Result<std::string> table = inspect({path}, false);
+  REQUIRE(table);
+  CHECK(contains(*table, "\n  damaged: the checksum of the launch data is wrong\n"));
+  table = inspect({path}, true);
+  REQUIRE(table);
+  CHECK(contains(*table, "\"problem\": \"the checksum of the launch data is wrong\""));
+}
+
+TEST_CASE("verify: refuses images in a file of unknown type") {
+  Emitted emitted(library());
+  std::string changed = emitted.files.read("scale.o");
+  changed[0] = 0;
+  std::string path = emitted.files.write("scale.o", changed);
+  std::vector<Error> problems = verify({path}, "").problems;
+  REQUIRE(problems.size() == 1);
+  CHECK(text(problems[0]) == "error: `" + path +
+                                 "` is damaged: it has images, but their kernels "
+                                 "are lost; generate it again");
+  CHECK(inspect({path}, false)); // it shows the images
+}
+
+TEST_CASE("verify: accepts programs and static libraries, stripped or not") {
+  Emitted emitted(library());
+  const TemporaryFolder &files = emitted.files;
+  auto images = [&](const std::string &command, const std::string &name) {
+    run_in(files, command);
+    Verification verification = verify({files.path(name)}, files.path("scale.json"));
+    for (const Error &problem : verification.problems)
+      FAIL_CHECK(text(problem));
+    return verification.images;
+  };
+  CHECK(images("ld -shared scale.o -o scale.so", "scale.so") == 8);
+  CHECK(images("ar rc scale.a scale.o scale.json", "scale.a") == 8);
+  CHECK(images("strip --strip-debug scale.a", "scale.a") == 8);
+  CHECK(images("strip scale.so", "scale.so") == 8); // without symbols, so without kernels
+}
+
+TEST_CASE("verify: notices damage in programs and static libraries") {
+  Emitted emitted(library());
+  const TemporaryFolder &files = emitted.files;
+  for (const char *command : {"ld -shared scale.o -o scale.so && mv scale.so scale.out",
+                              "ar rc scale.a scale.o && mv scale.a scale.out"}) {
+    CAPTURE(command);
+    run_in(files, command);
+    std::string changed = files.read("scale.out");
+    size_t name = changed.find("scale::scale<half>");
+    REQUIRE(name != changed.npos);
+    changed[name + 1] ^= 1;
+    files.write("scale.out", changed);
+    std::vector<Error> problems = verify({files.path("scale.out")}, "").problems;
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].id == Message::descriptor_damaged);
+  }
+}
+
+TEST_CASE("verify: says that another tool rewrote an object") {
+  Emitted emitted(library());
+  run_in(emitted.files, "strip --strip-debug scale.o");
+  std::string path = emitted.files.path("scale.o");
+  std::vector<Error> problems = verify({path}, "").problems;
+  REQUIRE(problems.size() == 1);
+  CHECK(
+      text(problems[0]) ==
+      "error: `" + path +
+          "` is not the object that tritonc wrote: its checksum is wrong; "
+          "generate it again, or, if `strip`, `objcopy` or `ld -r` changed it, verify the program "
+          "that links it");
 }
 
 TEST_CASE("verify: compares the images with the manifest") {
