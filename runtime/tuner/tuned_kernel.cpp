@@ -5,7 +5,6 @@
 #include <tritonc/hooks.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -62,6 +61,7 @@ void require(const status &what) {
 
 TunedKernel::TunedKernel(const kernel &of, const Problem &problem) : kernel_(of) {
   set_arguments(problem);
+  use_inputs(0);
   make_ready();
 }
 
@@ -84,7 +84,7 @@ void TunedKernel::set_arguments(const Problem &problem) {
     if (!element)
       fail(name_of(kernel_) + ": `" + parameter.name + "` has an unsupported type");
     // A 64-bit integer may not fit into a double.
-    if (rows[i].bytes == 8 && element->tolerance == 0)
+    if (rows[i].bytes == 8 && element->is_integer())
       std::memcpy(&arguments_[rows[i].offset], &value->second, sizeof value->second);
     else
       element->set(&arguments_[rows[i].offset], double(value->second));
@@ -105,14 +105,9 @@ void TunedKernel::set_pointer(const parameter &parameter, const abi::parameter &
     fail(name_of(kernel_) + ": `" + parameter.name + "` cannot have " +
          std::to_string(count->second) + " elements");
   Memory &memory = memory_.emplace_back();
-  memory.element = element;
-  memory.count = std::size_t(count->second);
-  memory.contents.resize(std::max<std::size_t>(memory.count * element->bytes, 1));
-  element->fill(memory.contents.data(), memory.count, seed);
-  require(memory.device.allocate(memory.contents.size()));
-  require(memory.device.copy_from(memory.contents.data()));
-  if (!parameter.is_written)
-    memory.contents = {};
+  memory.buffer = {element, std::size_t(count->second), parameter.is_written};
+  memory.seed = seed;
+  require(memory.device.allocate(std::max<std::size_t>(memory.buffer.count * element->bytes, 1)));
   const void *address = memory.device.data();
   std::memcpy(&arguments_[row.offset], &address, sizeof address);
 }
@@ -152,33 +147,43 @@ void TunedKernel::launch(const Ready &which) const {
   require(abi::launch_prepared(*which.launch, {}, arguments_.data()));
 }
 
-std::vector<std::vector<char>> TunedKernel::results_of(const Ready &which) {
+std::vector<Buffer> TunedKernel::buffers() const {
+  std::vector<Buffer> buffers;
+  for (const Memory &memory : memory_)
+    buffers.push_back(memory.buffer);
+  return buffers;
+}
+
+void TunedKernel::use_inputs(int number) {
+  if (number == inputs_)
+    return;
+  double change = change_of(buffers());
+  for (Memory &memory : memory_) {
+    if (memory.buffer.element->is_integer() && inputs_ >= 0) // the same in all inputs
+      continue;
+    std::vector<char> contents(memory.device.size());
+    make_inputs(memory.buffer, contents.data(), memory.seed, number, change);
+    require(memory.device.copy_from(contents.data()));
+    if (memory.buffer.is_written)
+      memory.contents = std::move(contents);
+  }
+  inputs_ = number;
+}
+
+Results TunedKernel::results_of(const Ready &which, int number) {
+  use_inputs(number);
   for (Memory &memory : memory_)
     if (!memory.contents.empty())
       require(memory.device.copy_from(memory.contents.data()));
   launch(which);
   require(synchronize());
-  std::vector<std::vector<char>> results;
+  Results results;
   for (const Memory &memory : memory_) {
     std::vector<char> &result = results.emplace_back(memory.contents.size());
     if (!result.empty())
       require(memory.device.copy_to(result.data()));
   }
   return results;
-}
-
-double TunedKernel::distance_between(const std::vector<std::vector<char>> &first,
-                                     const std::vector<std::vector<char>> &second) const {
-  double max_value = 0;
-  for (std::size_t i = 0; i < memory_.size(); i++) {
-    if (first[i].empty())
-      continue;
-    const Element &element = *memory_[i].element;
-    double apart = element.distance(first[i].data(), second[i].data(), memory_[i].count);
-    max_value =
-        std::max(max_value, apart == 0 ? 0 : apart / element.tolerance); // integers: infinite
-  }
-  return max_value;
 }
 
 } // namespace tritonc::v1::tuner

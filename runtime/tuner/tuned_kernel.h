@@ -1,8 +1,8 @@
 // A kernel with the arguments of a problem: memory with random contents, and prepared variants.
 #pragma once
 
+#include "differences.h"
 #include "plan.h"
-#include "values.h"
 
 #include <tritonc/device.hpp>
 #include <tritonc/tuner.hpp>
@@ -40,18 +40,19 @@ public:
   const variant *chosen() const { return chosen_; }
 
   void launch(const Ready &which) const;
-  /// Launches the variant on the same inputs each time. Returns the contents of all memory that the
-  /// kernel may write, one entry per pointer.
-  std::vector<std::vector<char>> results_of(const Ready &which);
-  /// Returns the max distance between two results, as a multiple of the type's tolerance.
-  double distance_between(const std::vector<std::vector<char>> &first,
-                          const std::vector<std::vector<char>> &second) const;
+  /// The memory of all pointers.
+  std::vector<Buffer> buffers() const;
+  /// Launches the variant on inputs with this number (make_inputs). Returns the contents of all
+  /// memory that the kernel may write.
+  Results results_of(const Ready &which, int number);
+  /// Writes the inputs with this number to memory. The constructor writes number 0.
+  void use_inputs(int number);
 
 private:
   struct Memory {
-    const Element *element;
-    std::size_t count;
-    buffer<char> device;
+    Buffer buffer;
+    std::uint64_t seed; // of the contents
+    tritonc::buffer<char> device;
     std::vector<char> contents; // initial contents; empty for memory that is only read
   };
 
@@ -63,6 +64,7 @@ private:
   const kernel &kernel_;
   std::vector<char> arguments_; // laid out like the header's struct
   std::vector<Memory> memory_;
+  int inputs_ = -1; // number of the inputs in memory; -1: none
   std::vector<Ready> ready_;
   std::vector<Refused> refused_;
   const variant *chosen_ = nullptr;

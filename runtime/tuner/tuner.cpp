@@ -67,46 +67,19 @@ private:
   double filling_ = 1; // time of one fill; milliseconds
 };
 
-/// Returns the distance of each variant's results from the results of the largest group of
-/// variants; 0 for the variants of that group.
-std::vector<double> differences(TunedKernel &tuned_kernel) {
-  struct Group {
-    std::vector<std::vector<char>> results;
-    std::size_t size = 0;
-  };
-  std::vector<Group> groups;
-  std::vector<std::size_t> group_of;
-  for (const TunedKernel::Ready &one : tuned_kernel.ready()) {
-    std::vector<std::vector<char>> results = tuned_kernel.results_of(one);
-    std::size_t group = 0;
-    while (group < groups.size() &&
-           tuned_kernel.distance_between(groups[group].results, results) > 1)
-      group++;
-    if (group == groups.size())
-      groups.push_back({std::move(results)});
-    groups[group].size++;
-    group_of.push_back(group);
-  }
-  std::size_t largest = 0;
-  for (std::size_t group = 1; group < groups.size(); group++)
-    if (groups[group].size > groups[largest].size)
-      largest = group;
-  std::vector<double> out;
-  for (std::size_t group : group_of)
-    out.push_back(group == largest ? 0
-                                   : tuned_kernel.distance_between(groups[largest].results,
-                                                                   groups[group].results));
-  return out;
-}
-
 bool run_one(const Problem &problem, const Settings &settings, Queue &queue, std::ostream &out) {
   const kernel &of = find_kernel(problem);
   TunedKernel tuned_kernel(of, problem);
   out << "problem\t" << of.name << "\t" << of.types << "\t" << of.signature << "\t" << problem.name
       << "\t" << (settings.effort.is_cold ? "cold" : "warm") << "\n";
   std::vector<double> apart(tuned_kernel.ready().size(), 0);
-  if (settings.is_checked)
-    apart = differences(tuned_kernel);
+  if (settings.is_checked) {
+    auto launch = [&](std::size_t i, int inputs) {
+      return tuned_kernel.results_of(tuned_kernel.ready()[i], inputs);
+    };
+    apart = differences(tuned_kernel.ready().size(), tuned_kernel.buffers(), launch);
+    tuned_kernel.use_inputs(0);
+  }
   bool all_same = true;
   std::vector<const TunedKernel::Ready *> right;
   for (std::size_t i = 0; i < apart.size(); i++) {

@@ -19,7 +19,7 @@
 // - `problem`: kernel, types, signature, problem, warm or cold caches;
 // - `time`: variant, nanoseconds, the schedule's cost (- if unknown), the schedule of the launch;
 // - `differs`: variant, and the distance of its results from the results of most variants, as a
-//   multiple of the tolerance;
+//   multiple of the error bound, for the element with the largest multiple (differences.h);
 // - `refused`: variant, and the reason;
 // - `choice`: the variant of a launch that names none;
 // - `end`: the problem is complete.

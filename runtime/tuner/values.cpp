@@ -58,49 +58,153 @@ template <typename T> T element_at(const void *from, std::size_t i) {
   return element;
 }
 
-template <typename T> double distance(const void *first, const void *second, std::size_t count) {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
+template <typename T> double number_at(const void *from, std::size_t i) {
+  return double(Number<T>(element_at<T>(from, i)));
+}
+
+// An unsigned integer of the same size.
+template <typename T>
+using Bits = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+/// A floating-point type.
+template <typename T> struct Format;
+template <> struct Format<half> {
+  static constexpr int digits = 11, min_exponent = -14; // of the significand; of normal values
+  static constexpr double change = 0x1p-7;              // Element::change
+  static constexpr int rounding = 1;                    // units in the last place
+  static constexpr double weight = 1;                   // Element::weight
+};
+template <> struct Format<bfloat16> {
+  static constexpr int digits = 8, min_exponent = -126;
+  static constexpr double change = 0x1p-5;
+  static constexpr int rounding = 1;
+  static constexpr double weight = 1;
+};
+template <> struct Format<float> {
+  static constexpr int digits = 24, min_exponent = -126;
+  static constexpr double change = 0x1p-7;
+  static constexpr int rounding = 4;
+  static constexpr double weight = 1;
+};
+template <> struct Format<double> {
+  static constexpr int digits = 53, min_exponent = -1022;
+  static constexpr double change = 0x1p-21;
+  static constexpr int rounding = 4;
+  static constexpr double weight = 1;
+};
+template <> struct Format<float8_e4m3> {
+  static constexpr int digits = 4, min_exponent = -6;
+  static constexpr double change = 0x1p-7;
+  static constexpr int rounding = 1;
+  static constexpr double weight = 0.25;
+};
+template <> struct Format<float8_e5m2> {
+  static constexpr int digits = 3, min_exponent = -14;
+  static constexpr double change = 0x1p-7;
+  static constexpr int rounding = 1;
+  static constexpr double weight = 0.125;
+};
+
+// The number of adjacent values of a relative change. At least 1.
+template <typename T> std::int64_t steps_of(double change) {
+  return std::max<std::int64_t>(1, std::int64_t(std::ldexp(change, Format<T>::digits - 1)));
+}
+
+// Adds next_step() to the bits of each value above `steps` times the smallest one: adjacent values
+// have adjacent bits.
+template <typename T, typename Step>
+void add_to_bits(void *values, std::size_t count, std::int64_t steps, const Step &next_step) {
+  constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
+  for (std::size_t i = 0; i < count; i++) {
+    Bits<T> bits = element_at<Bits<T>>(values, i);
+    std::int64_t step = next_step();
+    if (Bits<T>(bits & ~sign) > Bits<T>(steps))
+      bits = Bits<T>(bits + Bits<T>(step));
+    std::memcpy(static_cast<char *>(values) + i * sizeof bits, &bits, sizeof bits);
+  }
+}
+
+template <typename T>
+void perturb(void *values, std::size_t count, double change, std::uint64_t seed) {
+  Random random(seed);
+  std::int64_t steps = steps_of<T>(change);
+  double choices = double(2 * steps + 1) * 0x1p-32;
+  add_to_bits<T>(values, count, steps, [&] { // uniform from -steps to steps
+    return std::int64_t(double(random.next()) * choices) - steps;
+  });
+}
+
+template <typename T> void enlarge(void *values, std::size_t count, double change) {
+  std::int64_t steps = steps_of<T>(change);
+  add_to_bits<T>(values, count, steps, [&] { return steps; });
+}
+
+constexpr float infinite = std::numeric_limits<float>::infinity();
+
+double distance_between(double x, double y) {
+  if (x == y || (std::isnan(x) && std::isnan(y)))
+    return 0;
+  return std::isfinite(x) && std::isfinite(y) ? std::fabs(x - y) : double(infinite);
+}
+
+template <typename T>
+void widen(float *distances, const void *first, const void *second, std::size_t count) {
+  for (std::size_t i = 0; i < count; i++) {
+    double apart = distance_between(number_at<T>(first, i), number_at<T>(second, i));
+    if (std::isfinite(apart)) // so is a distance between f64 values above float's range
+      apart = std::min(apart, double(std::numeric_limits<float>::max()));
+    distances[i] = std::max(distances[i], float(apart));
+  }
+}
+
+// The max difference between two elements that are the same value before rounding, or nearly. They
+// are equal, or adjacent values of T. Operations of float and double may differ by some units in
+// the last place, for example because one variant contracts a * b + c to fma. Smaller types are
+// computed in float and then rounded once.
+template <typename T> double rounding_error(double x, double y) {
+  int exponent = std::ilogb(std::max(std::fabs(x), std::fabs(y)));
+  exponent = std::max(exponent, Format<T>::min_exponent);
+  return std::ldexp(Format<T>::rounding, exponent - Format<T>::digits + 1);
+}
+
+template <typename T>
+double excess(const void *first, const void *second, const float *bounds, std::size_t count) {
   if (std::memcmp(first, second, count * sizeof(T)) == 0)
     return 0;
-  if (std::is_integral_v<T>)
-    return infinite;
-  double apart = 0, length = 0;
-  for (std::size_t i = 0; i < count; i++) {
-    double x = double(Number<T>(element_at<T>(first, i)));
-    double y = double(Number<T>(element_at<T>(second, i)));
-    if (std::isfinite(x) && std::isfinite(y)) {
-      apart += (x - y) * (x - y);
-      length += x * x;
-    } else if (x != y && !(std::isnan(x) && std::isnan(y))) {
-      return infinite;
+  if constexpr (std::is_integral_v<T>) {
+    return double(infinite);
+  } else {
+    double max_excess = 0;
+    for (std::size_t i = 0; i < count; i++) {
+      double x = number_at<T>(first, i), y = number_at<T>(second, i);
+      double bound = bounds ? double(bounds[i]) : 0, apart = distance_between(x, y);
+      if (apart == 0 || bound == double(infinite))
+        continue;
+      if (std::isfinite(apart))
+        apart /= bound + rounding_error<T>(x, y);
+      max_excess = std::max(max_excess, apart);
     }
+    return max_excess;
   }
-  if (apart == 0)
-    return 0;
-  return length == 0 ? infinite : std::sqrt(apart / length);
 }
 
-template <typename T> constexpr Element row(std::string_view name, double tolerance) {
-  return {name, sizeof(T), fill<T>, set<T>, distance<T>, tolerance};
+template <typename T> constexpr Element row(std::string_view name) {
+  if constexpr (std::is_integral_v<T>)
+    return {name, sizeof(T), fill<T>, set<T>, nullptr, nullptr, nullptr, excess<T>, 0, 1};
+  else
+    return {name,     sizeof(T), fill<T>,           set<T>,           perturb<T>, enlarge<T>,
+            widen<T>, excess<T>, Format<T>::change, Format<T>::weight};
 }
 
-// A tolerance is about eight times the distance between adjacent values at 1.
 constexpr Element elements[] = {
-    row<bool>("i1", 0),
-    row<std::int8_t>("i8", 0),
-    row<std::uint8_t>("u8", 0),
-    row<std::int16_t>("i16", 0),
-    row<std::uint16_t>("u16", 0),
-    row<std::int32_t>("i32", 0),
-    row<std::uint32_t>("u32", 0),
-    row<std::int64_t>("i64", 0),
-    row<std::uint64_t>("u64", 0),
-    row<half>("f16", 8e-3),
-    row<bfloat16>("bf16", 6e-2),
-    row<float>("f32", 1e-4), // matmuls may round to tf32 and add in any order
-    row<double>("f64", 1e-12),
-    row<float8_e4m3>("e4m3", 0.5),
-    row<float8_e5m2>("e5m2", 1),
+    row<bool>("i1"),           row<std::int8_t>("i8"),    row<std::uint8_t>("u8"),
+    row<std::int16_t>("i16"),  row<std::uint16_t>("u16"), row<std::int32_t>("i32"),
+    row<std::uint32_t>("u32"), row<std::int64_t>("i64"),  row<std::uint64_t>("u64"),
+    row<half>("f16"),          row<bfloat16>("bf16"),     row<float>("f32"),
+    row<double>("f64"),        row<float8_e4m3>("e4m3"),  row<float8_e5m2>("e5m2"),
 };
 
 } // namespace

@@ -52,12 +52,6 @@ std::string outcome(tritonc::status launched) {
 
 // ---- functions ----
 
-/// One unit in the last place of the T value `right`.
-template <typename T> double unit(double right) {
-  int exponent = std::ilogb(std::max(std::fabs(right), double(std::numeric_limits<T>::min())));
-  return std::ldexp(1, exponent - (std::numeric_limits<T>::digits - 1));
-}
-
 struct Function {
   const char *name;
   double (*of)(double x, double w);
@@ -75,14 +69,9 @@ std::string judge(const Function &function, const std::vector<T> &x, const std::
   for (size_t i = 0; i < x.size(); i++) {
     double right = function.of(double(x[i]), double(w[i]));
     double of_result = double(results[i]);
-    // The approximations are less exact near the ends of the normal range.
-    bool is_normal = std::fabs(right) >= double(std::numeric_limits<T>::min()) * 2 &&
-                     std::fabs(right) <= double(std::numeric_limits<T>::max()) / 2;
-    double one = unit<T>(right);
+    double one = unit_in_last_place<T>(right);
     double allowed = function.error ? function.error(double(x[i]), one) : function.units * one;
-    bool is_right = is_normal ? std::fabs(of_result - right) <= allowed
-                              : !std::isnan(of_result) || std::isnan(right);
-    if (!is_right)
+    if (!is_within<T>(of_result, right, allowed))
       return text("%s of %.17g, %.17g is %.17g, not %.17g", function.name, double(x[i]),
                   double(w[i]), of_result, right);
   }

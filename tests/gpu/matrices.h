@@ -1,9 +1,11 @@
-// Common parts of the GPU tests: random matrices, a matmul in double precision, device memory that
-// is NaN until a write, and the counts of passed and failed cases.
+// Common parts of the GPU tests: random matrices, a matmul in double precision with error bounds,
+// device memory that is NaN until a write, and the counts of passed and failed cases.
 //
 // Header-only, because each test is one executable that you copy to a GPU machine.
 
 #pragma once
+
+#include "error_bounds.h"
 
 #include <tritonc/device.hpp>
 
@@ -69,6 +71,14 @@ template <typename T> Matrix random_matrix(int rows, int columns) {
   return matrix;
 }
 
+// Integers from -2 to 2. Every type represents them, and sums of their products are exact.
+inline Matrix small_integers(int rows, int columns) {
+  Matrix matrix = {rows, columns, std::vector<float>(size_t(rows) * columns)};
+  for (float &element : matrix.elements)
+    element = float(int(generator() % 5) - 2);
+  return matrix;
+}
+
 inline Matrix transposed(const Matrix &matrix) {
   Matrix result = {matrix.columns, matrix.rows, std::vector<float>(matrix.elements.size())};
   for (int row = 0; row < matrix.rows; row++)
@@ -105,6 +115,35 @@ inline std::vector<double> product(const Matrix &a, const Matrix &b) {
     }
   });
   return c;
+}
+
+// The same, as a sum of a kernel with operands of type T. `operand_error`: the relative error of a
+// product through rounding of its operands, which does not change integers.
+template <typename T>
+std::vector<Bounded> bounded_product(const Matrix &a, const Matrix &b, double operand_error = 0) {
+  auto magnitudes_of = [](Matrix matrix) {
+    for (float &element : matrix.elements)
+      element = std::fabs(element);
+    return matrix;
+  };
+  auto is_whole = [](const Matrix &matrix) {
+    return std::all_of(matrix.elements.begin(), matrix.elements.end(),
+                       [](float element) { return element == std::trunc(element); });
+  };
+  std::vector<double> values = product(a, b), sums = product(magnitudes_of(a), magnitudes_of(b));
+  bool are_integers = is_whole(a) && is_whole(b);
+  std::vector<Bounded> result(values.size());
+  for (size_t i = 0; i < values.size(); i++)
+    result[i] = are_integers ? sum_of_integers<T>(values[i], sums[i], a.columns)
+                             : sum_of_products<T>(values[i], sums[i], a.columns, operand_error);
+  return result;
+}
+
+// The same after rounding to the type of the result.
+template <typename T> std::vector<Bounded> stored_as(std::vector<Bounded> elements) {
+  for (Bounded &element : elements)
+    element = rounded<T>(element);
+  return elements;
 }
 
 // --- Memory --------------------------------------------------------------------------------------
@@ -171,25 +210,15 @@ template <typename T> double as_double(T value) {
     return double(float(value));
 }
 
-// Returns a text with the relative error if it is above `tolerance`, else "". The relative error is
-// the norm of the difference, divided by the norm of `expected`.
+// Describes the first element whose error is above its bound; "" if there is none.
 template <typename T>
-std::string compare(DeviceMatrix<T> &result, const std::vector<double> &expected, int rows,
-                    int columns, double tolerance = sizeof(T) == 2 ? 1e-3 : 1e-5) {
-  double distance = 0, length = 0;
-  for (int row = 0; row < rows; row++)
-    for (int column = 0; column < columns; column++) {
-      double wanted = expected[size_t(row) * columns + column];
-      double difference = as_double(result.at(row, column)) - wanted;
-      if (std::isnan(difference))
-        return "element (" + std::to_string(row) + ", " + std::to_string(column) + ") is NaN";
-      distance += difference * difference;
-      length += wanted * wanted;
-    }
-  double error = length > 0 ? std::sqrt(distance / length) : std::sqrt(distance);
-  char text[64];
-  std::snprintf(text, sizeof text, "relative error %.2e", error);
-  return error <= tolerance ? "" : text;
+std::string compare(DeviceMatrix<T> &result, const std::vector<Bounded> &expected, int rows,
+                    int columns) {
+  return find_wrong_element(
+      rows, columns, [&](int row, int column) { return as_double(result.at(row, column)); },
+      [&](int row, int column) {
+        return expected[size_t(row) * size_t(columns) + size_t(column)];
+      });
 }
 
 inline void check(const std::string &what, const std::string &problem) {

@@ -3,8 +3,9 @@
 // transposes, gathers, loops with an early break, and 8-bit types. The test also has chains of
 // dependent launches, and unusual arguments: strides <= 0, huge matrices, overlapping matrices.
 //
-// As strict as device_test.cpp: random inputs, NaN in all gaps, buffers that end at their last
-// element. Prints one line per failure, then the counts. Exits with 77 without a GPU.
+// As strict as device_test.cpp: an error bound for each element, random inputs, NaN in all gaps,
+// buffers that end at their last element. Prints one line per failure, then the counts. Exits with
+// 77 without a GPU.
 // `--every N` runs every N-th matmul case, and skips the chains and the huge matrices.
 
 #include "matrices.h"
@@ -22,12 +23,24 @@ bool is_selected() {
   return number++ % every == 0;
 }
 
-// Launches C = A B and compares. `gap` elements lie between two rows, `lead` elements before each
-// matrix. `positive_only`: the kernel computes max(A B, 0).
+// What a matmul kernel computes, and the layout of its matrices.
+struct Matmul {
+  int m, n, k;
+  int gap;      // elements between two rows
+  int lead = 0; // elements before each matrix
+  bool a_transposed = false, b_transposed = false;
+  bool positive_only = false; // computes max(A B, 0)
+  bool rounds_to_tf32 = false;
+};
+
+// Rounding to tf32, with 10 mantissa bits, changes each operand by at most 2^-11 of its value.
+constexpr double tf32_error = 0x1p-10 + 0x1p-22;
+
+// Launches C = A B and compares.
 template <typename Kernel, typename T, typename Params>
-std::string test_matmul(const Params &tile, int m, int n, int k, int gap, bool a_transposed,
-                        bool b_transposed, double tolerance, bool positive_only, int lead = 0) {
-  Matrix a = random_matrix<T>(m, k), b = random_matrix<T>(k, n);
+std::string test_matmul(const Params &tile, const Matmul &matmul, const Matrix &a,
+                        const Matrix &b) {
+  auto [m, n, k, gap, lead, a_transposed, b_transposed, positive_only, rounds_to_tf32] = matmul;
   Matrix stored_a = a_transposed ? transposed(a) : a, stored_b = b_transposed ? transposed(b) : b;
   int lda = stored_a.columns + gap, ldb = stored_b.columns + gap, ldc = n + gap;
   DeviceMatrix<T> device_a(stored_a.rows, stored_a.columns, lda, lead);
@@ -50,17 +63,28 @@ std::string test_matmul(const Params &tile, int m, int n, int k, int gap, bool a
     return launched.message().c_str();
   require(tritonc::synchronize(), "product");
   device_c.read();
-  std::vector<double> expected = product(a, b);
+  std::vector<Bounded> expected = bounded_product<T>(a, b, rounds_to_tf32 ? tf32_error : 0);
   if (positive_only)
-    for (double &value : expected)
-      value = std::max(value, 0.0);
-  if (std::string problem = compare(device_c, expected, m, n, tolerance); !problem.empty())
+    for (Bounded &element : expected)
+      element = max(element, 0);
+  if (std::string problem = compare(device_c, stored_as<T>(expected), m, n); !problem.empty())
     return problem;
   return device_c.gaps_are_untouched() ? "" : "wrote between the rows of C";
 }
 
-template <typename T, test_kernels::LD ld>
-void masked_matmuls(const char *type, double tolerance, int multiple) {
+// The same with random inputs, then with small integers. With these, sums are exact, so the test
+// finds a single missing product of a long sum.
+template <typename Kernel, typename T, typename Params>
+std::string test_matmul(const Params &tile, const Matmul &matmul) {
+  auto [m, n, k] = std::tuple(matmul.m, matmul.n, matmul.k);
+  std::string problem =
+      test_matmul<Kernel, T>(tile, matmul, random_matrix<T>(m, k), random_matrix<T>(k, n));
+  return problem.empty()
+             ? test_matmul<Kernel, T>(tile, matmul, small_integers(m, k), small_integers(k, n))
+             : problem;
+}
+
+template <typename T, test_kernels::LD ld> void masked_matmuls(const char *type, int multiple) {
   using Kernel = test_kernels::masked_matmul<T, ld>;
   for (const auto &tile : Kernel::variants())
     for (auto [m, n, k] :
@@ -74,8 +98,11 @@ void masked_matmuls(const char *type, double tolerance, int multiple) {
         continue;
       check(text("masked_matmul<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN,
                  tile.TK, m, n, k),
-            test_matmul<Kernel, T>(tile, m, n, k, multiple == 1 ? 3 : 8, false, false, tolerance,
-                                   false, multiple == 1 ? 1 : 0));
+            test_matmul<Kernel, T>(tile, {.m = m,
+                                          .n = n,
+                                          .k = k,
+                                          .gap = multiple == 1 ? 3 : 8,
+                                          .lead = multiple == 1 ? 1 : 0}));
     }
 }
 
@@ -283,21 +310,24 @@ void many_elements() {
   check("masked_matmul with more than 2^31 results", problem);
 }
 
-// C and A are the same memory. The values of C are undefined, but the launch must end, and it must
-// not write to B.
+// C and A are the same memory, so a block may load elements of A before or after another block
+// stores them. B is a diagonal matrix of zeros and ones. Then C = A B is exact, and it does not
+// depend on that order: a column of A is the same after the store, or its factor is 0. Each column
+// is 0 in one of the two launches, so the test finds elements that the kernel does not write.
 void overlapping_results() {
   using Kernel = test_kernels::masked_matmul<tritonc::half, test_kernels::LD::aligned>;
   constexpr int n = 512;
-  std::vector<tritonc::half> host(size_t(n) * n, tritonc::half(0.0f));
-  tritonc::buffer<tritonc::half> both, beside;
-  require(both.allocate(host.size()), "allocation");
-  require(beside.allocate(host.size()), "allocation");
-  for (const auto &tile : Kernel::variants()) {
-    require(both.copy_from(host.data()), "copy");
-    require(beside.copy_from(host.data()), "copy");
+  Matrix a = random_matrix<tritonc::half>(n, n), keeps = random_matrix<float>(1, n);
+  DeviceMatrix<tritonc::half> both(n, n, n, 0), device_b(n, n, n, 0);
+  auto run = [&](const auto &tile, bool keeps_positive) -> std::string {
+    Matrix b = {n, n, std::vector<float>(size_t(n) * size_t(n))};
+    for (int column = 0; column < n; column++)
+      b.at(column, column) = keeps_positive == (keeps.at(0, column) > 0);
+    both.write(a);
+    device_b.write(b);
     tritonc::status launched = Kernel::launch({},
                                               {.A = both.data(),
-                                               .B = beside.data(),
+                                               .B = device_b.data(),
                                                .C = both.data(),
                                                .M = n,
                                                .N = n,
@@ -306,14 +336,28 @@ void overlapping_results() {
                                                .ldb = n,
                                                .ldc = n},
                                               tile);
+    if (!launched.ok())
+      return launched.message().c_str();
     require(tritonc::synchronize(), "overlapping results");
-    std::vector<tritonc::half> found(host.size());
-    require(beside.copy_to(found.data()), "copy");
-    bool is_untouched = std::all_of(found.begin(), found.end(),
-                                    [](tritonc::half value) { return float(value) == 0; });
-    check("masked_matmul in place",
-          launched.ok() ? is_untouched ? "" : "wrote to B" : launched.message().c_str());
-  }
+    both.read();
+    device_b.read();
+    auto element_of = [](DeviceMatrix<tritonc::half> &matrix) {
+      return [&matrix](int row, int column) { return as_double(matrix.at(row, column)); };
+    };
+    std::string problem = find_wrong_element(n, n, element_of(both), [&](int row, int column) {
+      return Bounded{double(a.at(row, column)) * double(b.at(column, column)), 0};
+    });
+    if (!problem.empty())
+      return problem;
+    problem = find_wrong_element(n, n, element_of(device_b), [&](int row, int column) {
+      return Bounded{double(b.at(row, column)), 0};
+    });
+    return problem.empty() ? "" : "wrote to B: " + problem;
+  };
+  for (const auto &tile : Kernel::variants())
+    for (bool keeps_positive : {false, true})
+      check(text("masked_matmul in place, TM=%d TN=%d TK=%d", tile.TM, tile.TN, tile.TK),
+            run(tile, keeps_positive));
 }
 
 template <test_kernels::A a, test_kernels::B b> void tf32_matmuls() {
@@ -321,11 +365,16 @@ template <test_kernels::A a, test_kernels::B b> void tf32_matmuls() {
   auto run = [](const auto &tile, int rows, int columns, int k_tiles) {
     if (!is_selected())
       return;
-    // tf32 has 10 mantissa bits: a relative error of 2^-11 per operand.
     check(text("tf32_matmul<%d, %d> TM=%d TN=%d TK=%d, %d K tiles", int(a), int(b), tile.TM,
                tile.TN, tile.TK, k_tiles),
-          test_matmul<Kernel, float>(tile, rows * tile.TM, columns * tile.TN, k_tiles * tile.TK, 4,
-                                     a == test_kernels::A::T, b == test_kernels::B::T, 1e-3, true));
+          test_matmul<Kernel, float>(tile, {.m = rows * tile.TM,
+                                            .n = columns * tile.TN,
+                                            .k = k_tiles * tile.TK,
+                                            .gap = 4,
+                                            .a_transposed = a == test_kernels::A::T,
+                                            .b_transposed = b == test_kernels::B::T,
+                                            .positive_only = true,
+                                            .rounds_to_tf32 = true}));
   };
   for (const auto &tile : Kernel::variants()) {
     for (int k_tiles : {0, 1, 2, 5, 9})
@@ -340,7 +389,7 @@ template <test_kernels::A a, test_kernels::B b> void tf32_matmuls() {
 
 // The epilogue. The first shapes have few output tiles and a large K, so the launch uses split-K
 // over a cluster: with equal parts of K, with unequal parts, and with no part for some blocks.
-template <typename T> void fused_results(const char *type, double tolerance) {
+template <typename T> void fused_results(const char *type) {
   using Kernel = test_kernels::fused_result<T>;
   for (const auto &tile : Kernel::variants())
     for (auto [m, n, k] :
@@ -378,18 +427,17 @@ template <typename T> void fused_results(const char *type, double tolerance) {
                                                 tile);
       require(tritonc::synchronize(), "product");
       device_c.read();
-      auto rounded = [](double value) { return as_double(T(float(value))); };
-      std::vector<double> expected = product(a, b);
+      std::vector<Bounded> expected = bounded_product<T>(a, b);
       for (int row = 0; row < m; row++)
         for (int column = 0; column < n; column++) {
           size_t at = size_t(row) * size_t(n) + size_t(column);
-          double &value = expected[at];
-          value = std::max(value + bias.elements[size_t(column)], 0.0);
-          value = rounded(value * scale.elements[size_t(row)]);
-          value = rounded(value + d.elements[at]);
-          value = rounded(value + c.elements[at]);
+          Bounded &element = expected[at];
+          element = rounded<float>(element + Bounded{bias.elements[size_t(column)]});
+          element = rounded<float>(max(element, 0) * scale.elements[size_t(row)]);
+          element = rounded<T>(rounded<T>(element) + Bounded{d.elements[at]});
+          element = rounded<T>(element + Bounded{c.elements[at]});
         }
-      std::string problem = launched.ok() ? compare(device_c, expected, m, n, tolerance)
+      std::string problem = launched.ok() ? compare(device_c, expected, m, n)
                                           : std::string(launched.message().c_str());
       if (problem.empty() && !device_c.gaps_are_untouched())
         problem = "wrote between the rows";
@@ -407,9 +455,12 @@ void fused_prefetches(const char *type) {
       if (is_selected())
         check(text("fused_prefetch<%s, %d, %d> TM=%d TK=%d, %d K tiles", type, int(a), int(b),
                    tile.TM, tile.TK, k_tiles),
-              test_matmul<Kernel, T>(tile, 2 * tile.TM, 3 * tile.TN, k_tiles * tile.TK, 8,
-                                     a == test_kernels::A::T, b == test_kernels::B::T,
-                                     sizeof(T) == 2 ? 1e-3 : 1e-5, false));
+              test_matmul<Kernel, T>(tile, {.m = 2 * tile.TM,
+                                            .n = 3 * tile.TN,
+                                            .k = k_tiles * tile.TK,
+                                            .gap = 8,
+                                            .a_transposed = a == test_kernels::A::T,
+                                            .b_transposed = b == test_kernels::B::T}));
 }
 
 template <typename T> void fused_prefetches(const char *type) {
@@ -432,9 +483,11 @@ template <typename T> void transpositions(const char *type) {
           {}, {.X = from.data(), .Y = to.data(), .M = m, .N = n, .ldx = n + 5, .ldy = m + 3}, tile);
       require(tritonc::synchronize(), "transpose");
       to.read();
-      std::vector<double> expected(y.elements.begin(), y.elements.end());
-      std::string problem = launched.ok() ? compare(to, expected, n, m, 1e-30)
-                                          : std::string(launched.message().c_str());
+      std::vector<Bounded> expected;
+      for (float element : y.elements)
+        expected.push_back({element, 0});
+      std::string problem =
+          launched.ok() ? compare(to, expected, n, m) : std::string(launched.message().c_str());
       if (problem.empty() && !to.gaps_are_untouched())
         problem = "wrote between the rows";
       check(text("transpose<%s> TM=%d TN=%d %d x %d", type, tile.TM, tile.TN, m, n), problem);
@@ -572,10 +625,10 @@ int main(int count, char **arguments) {
       generator.seed(std::strtoull(arguments[i + 1], nullptr, 10));
   if (!find_device())
     return 77;
-  masked_matmuls<tritonc::half, test_kernels::LD::any>("half", 1e-3, 1);
-  masked_matmuls<tritonc::half, test_kernels::LD::aligned>("half", 1e-3, 8);
-  masked_matmuls<tritonc::bfloat16, test_kernels::LD::any>("bfloat16", 1e-2, 1);
-  masked_matmuls<float, test_kernels::LD::any>("float", 1e-5, 1);
+  masked_matmuls<tritonc::half, test_kernels::LD::any>("half", 1);
+  masked_matmuls<tritonc::half, test_kernels::LD::aligned>("half", 8);
+  masked_matmuls<tritonc::bfloat16, test_kernels::LD::any>("bfloat16", 1);
+  masked_matmuls<float, test_kernels::LD::any>("float", 1);
   if (every == 1)
     chains();
   unusual_strides<test_kernels::LD::any>();
@@ -589,8 +642,8 @@ int main(int count, char **arguments) {
   tf32_matmuls<test_kernels::A::N, test_kernels::B::T>();
   tf32_matmuls<test_kernels::A::T, test_kernels::B::N>();
   tf32_matmuls<test_kernels::A::T, test_kernels::B::T>();
-  fused_results<tritonc::half>("half", 2e-3);
-  fused_results<tritonc::bfloat16>("bfloat16", 2e-2);
+  fused_results<tritonc::half>("half");
+  fused_results<tritonc::bfloat16>("bfloat16");
   fused_prefetches<tritonc::half>("half");
   fused_prefetches<float>("float");
   transpositions<tritonc::half>("half");

@@ -39,8 +39,8 @@ public:
   /// atomic operations order nothing.
   void without_races() { races_ = false; }
 
-  /// Checks each element with this error bound: relative, or absolute for values below 1. A NaN
-  /// element is not checked.
+  /// Checks each element with this error bound: relative, or absolute for values below 1. Where
+  /// NaN is expected, the element must be NaN.
   void must_give(int buffer, const std::vector<double> &expected, double error = 0);
 
 private:

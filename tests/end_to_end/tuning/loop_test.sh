@@ -125,7 +125,7 @@ bench
 grep -o "n=[0-9]* *SIZE=[0-9]*" "$log" >"$work/now"
 grep -o "n=[0-9]* *SIZE=[0-9]*" "$work/untuned" | diff - "$work/now" || fail "data that do not fit are used"
 
-# A variant with wrong results does not win: it is not in the data, and the command fails.
+# A variant with one wrong element does not win: it is not in the data, and the command fails.
 ends 0 "$tritonc" check "$build/tuner" --problems "$problems"
 says "10 problems, all variants agree"
 ends 6 "$tritonc" check "$build/wrong_tuner" --problems "$problems"
