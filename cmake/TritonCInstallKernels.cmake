@@ -19,7 +19,14 @@ cmake_policy(VERSION 3.25)
 
 function(triton_install_kernels)
   set(call "triton_install_kernels()")
-  cmake_parse_arguments(arg "" "EXPORT;COMPONENT;BUNDLES_DIR" "" ${ARGN})
+  set(table
+    "rest"
+    "one EXPORT my_kernels"
+    "one COMPONENT kernels"
+    "one BUNDLES_DIR bin")
+  set(arguments "${ARGN}")
+  set(other_words "")
+  _tritonc_parse_arguments()
   if(NOT arg_EXPORT)
     message(FATAL_ERROR "${call}: EXPORT is missing; name a set for install(EXPORT)")
   endif()

@@ -19,11 +19,15 @@ cmake_policy(VERSION 3.25)
 set(TritonC_COMPARE_BUILDS "${CMAKE_CURRENT_LIST_DIR}/compare_builds.cmake")
 
 function(triton_add_kernel_test name)
-  set(single_value FROM MANIFEST)
-  set(multi_value SOURCES LINK_LIBRARIES)
   set(call "triton_add_kernel_test(${name})")
-  cmake_parse_arguments(arg "" "${single_value}" "${multi_value}" ${ARGN})
-  _tritonc_check_keywords("${call}" "${single_value}" "${multi_value}" "${ARGN}" "${arg_UNPARSED_ARGUMENTS}")
+  set(table
+    "one FROM gemm"
+    "one MANIFEST gemm.manifest.json"
+    "some SOURCES main.cpp"
+    "any LINK_LIBRARIES m")
+  set(arguments "${ARGN}")
+  set(other_words "")
+  _tritonc_parse_arguments()
   if(NOT arg_FROM)
     message(FATAL_ERROR "${call}: FROM is missing; name a target of triton_add_kernels()")
   endif()

@@ -85,7 +85,7 @@
 #   [HEADER <name.hpp>]
 #       The header that the application includes. Default: <target>.hpp.
 #   [C_HEADER <name.h>]
-#       Also writes a C header to the same folder.
+#       Also writes a header for C11 to the same folder.
 #   [OUTPUT_DIR <dir>]
 #       Folder of all output files, below the current build folder. Default: <target>.kernels.
 #   [KEEP <format>...]
@@ -168,8 +168,14 @@
 # The tool writes the header only if it changes. So a change in the body of a kernel recompiles no
 # C++.
 #
-# Names of files and folders may contain blanks, `$`, `#` and letters of any language. A `;` in a
-# name is an error: CMake, make and Ninja end a name at `;`, so they would miss a changed file.
+# A keyword without a value is an error. Only lists that add something may be empty, as in `VARIANTS
+# ${perhaps_some}`: VARIANTS, WHERE, SPECIALIZE, DEFINES, INCLUDE_DIRECTORIES, TUNING, PTXAS_OPTIONS,
+# REQUIRE, KEEP, COMPILE_OPTIONS and DEPENDS.
+#
+# Names of files and folders may contain blanks, `%`, `$`, `#`, `@`, parentheses and letters of any
+# language. A `;`, `\`, `$<` or control character in a name is an error, and so is a `[` without a
+# `]`: CMake, make and Ninja do not pass on such names, so they would miss a changed file. For the
+# same reason, a folder below the build folder must have no `%` if make builds the project.
 #
 # If the project is cross-compiled, the object is for the target processor. See also
 # triton_add_kernel_test() in TritonCKernelTest.cmake, triton_add_tuner() in TritonCTuner.cmake and
@@ -183,27 +189,66 @@ include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCTuner.cmake")
 
 function(triton_add_kernels target)
-  set(flags WERROR QUIET)
-  set(single_value NAMESPACE HEADER C_HEADER OUTPUT_DIR EMBED VARIANT_FILE COMPRESS MIN_DRIVER LINEINFO CHECKS TIMEOUT CACHE TOOL RUNTIME KEPT
-    SHARDS JOB_POOL MANIFEST REPORT)
-  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE SPECIALIZE DEFAULT_VARIANT GRID DEFINES INCLUDE_DIRECTORIES
-    EMULATE PTX PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS KEEP REQUIRE TUNING)
   set(call "triton_add_kernels(${target})")
-  _tritonc_check_semicolons("${call}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  _tritonc_check_semicolons("${call}" "${CMAKE_CURRENT_BINARY_DIR}")
+  set(table
+    "some SOURCES ${target}.tc"
+    "some KERNELS matmul"
+    "any VARIANTS TM=32,64 TN=64"
+    "one VARIANT_FILE variants.json"
+    "any WHERE \"TM * TN <= 16384\""
+    "any SPECIALIZE \"lda % 8 && n == 1\""
+    "some DEFAULT_VARIANT TM=64"
+    "some GRID \"M / TM\""
+    "any DEFINES NAME=value"
+    "any INCLUDE_DIRECTORIES include"
+    "any TUNING ${target}.tune.json"
+    "some ARCHITECTURES 80 90a"
+    "some PTX AUTO"
+    "one EMBED BUNDLE"
+    "some EMULATE ON"
+    "one COMPRESS speed"
+    "one MIN_DRIVER 12.2"
+    "one CHECKS ON"
+    "one LINEINFO ON"
+    "any PTXAS_OPTIONS -O2"
+    "any REQUIRE \"spills == 0\""
+    "flag WERROR"
+    "one NAMESPACE a::b"
+    "one HEADER my/${target}.hpp"
+    "one C_HEADER my/${target}.h"
+    "one OUTPUT_DIR ${target}"
+    "any KEEP ptx"
+    "one KEPT kept_folder"
+    "one MANIFEST manifest_path"
+    "one REPORT report_path"
+    "one SHARDS AUTO"
+    "one JOB_POOL kernels"
+    "one CACHE OFF"
+    "one TIMEOUT 120"
+    "flag QUIET"
+    "any COMPILE_OPTIONS -Wno-spills"
+    "any DEPENDS ${target}.tch"
+    "one TOOL TritonC::tritonc"
+    "one RUNTIME TritonC::runtime")
+  _tritonc_check_name("${call}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  _tritonc_check_name("${call}" "${CMAKE_CURRENT_BINARY_DIR}")
   set(before "")
   math(EXPR last "${ARGC} - 1")
   foreach(i RANGE ${last})
     # A value with a `;` becomes several values below. After a keyword with several values, the
     # value counts as one name only if a file with this name exists.
     string(REPLACE "\\;" ";" argument "${ARGV${i}}")
+    _tritonc_check_brackets("${call}" "${argument}")
     foreach(name IN LISTS ARGV${i} ITEMS "${argument}")
       cmake_path(ABSOLUTE_PATH name OUTPUT_VARIABLE path)
-      if(before IN_LIST single_value OR EXISTS "${path}")
-        _tritonc_check_semicolons("${call}" "${name}")
+      if("${table}" MATCHES "(^|;)one ${before} " OR EXISTS "${path}")
+        _tritonc_check_name("${call}" "${name}")
       endif()
     endforeach()
-    string(CONCAT before "${argument}") # set() would read CACHE
+    set(before "")
+    if(argument MATCHES "^[A-Z_]+$")
+      string(CONCAT before "${argument}") # set() would read CACHE
+    endif()
   endforeach()
   # HEADER is a keyword, and also a value of EMBED. As a value it would end the EMBED list.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -219,17 +264,25 @@ function(triton_add_kernels target)
       endif()
       list(LENGTH ${keyword}_scopes number)
       list(APPEND ${keyword}_scopes "${scope}")
-      list(APPEND scoped_values ${keyword}_${number})
+      list(APPEND table "any ${keyword}_${number}")
       string(REPLACE "${keyword}[${scope}]" "${keyword}_${number}" arguments "${arguments}")
     endforeach()
   endforeach()
-  cmake_parse_arguments(arg "${flags}" "${single_value}" "${multi_value};${scoped_values}" ${arguments})
-  _tritonc_check_keywords("${call}" "${single_value}" "${flags};${multi_value}" "${arguments}" "${arg_UNPARSED_ARGUMENTS}")
-  foreach(keyword IN LISTS single_value) # a list may be empty: VARIANTS ${perhaps_some}
-    if(keyword IN_LIST arg_KEYWORDS_MISSING_VALUES)
-      message(FATAL_ERROR "${call}: ${keyword} has no value")
-    endif()
-  endforeach()
+  # Keywords of other tools, as pairs: the keyword, and the fix. No fix is a keyword alone, because
+  # list(FIND) would find it.
+  set(other_words
+    MAX_IMAGE_SIZE "write REQUIRE \"embedded <= 100k\" for each image, \"total <= 4000k\" for all images"
+    PTX_FILES "write KEEP ptx KEPT <variable>"
+    SASS "write KEEP cubin sass-stats KEPT <variable>"
+    LLVM_IR "write KEEP llvm KEPT <variable>"
+    TILE_IR "write KEEP tile-ir KEPT <variable>"
+    EXPORT "write triton_install_kernels(<target> EXPORT <set>)"
+    CACHE_DIR "write CACHE"
+    OUTPUT_DIRECTORY "write OUTPUT_DIR"
+    REGISTRATION "remove it: every program that links the target contains its kernels"
+    FMAD "remove it: the compiler keeps arithmetic as written and never fuses operations"
+    FAST_MATH "remove it: the compiler keeps arithmetic as written and never fuses operations")
+  _tritonc_parse_arguments()
   if(TARGET "${target}")
     message(FATAL_ERROR "${call}: target ${target} already exists; choose another name")
   endif()
@@ -368,6 +421,11 @@ function(triton_add_kernels target)
     message(FATAL_ERROR "${call}: another target already uses OUTPUT_DIR ${arg_OUTPUT_DIR}; choose another folder")
   endif()
   set_property(GLOBAL APPEND PROPERTY TRITONC_OUTPUT_DIRS "${arg_OUTPUT_DIR}")
+  cmake_path(RELATIVE_PATH arg_OUTPUT_DIR BASE_DIRECTORY "${CMAKE_BINARY_DIR}" OUTPUT_VARIABLE relative_dir)
+  if(CMAKE_GENERATOR MATCHES "Makefiles" AND relative_dir MATCHES "%")
+    message(FATAL_ERROR "${call}: cannot use `%` in OUTPUT_DIR ${relative_dir}: make reads the name of a built file as a pattern; "
+      "rename the folder, or use Ninja")
+  endif()
   set(include_dir "${arg_OUTPUT_DIR}/include")
   set(header "${include_dir}/${arg_HEADER}")
   set(base "${arg_OUTPUT_DIR}/${target}")
@@ -376,7 +434,8 @@ function(triton_add_kernels target)
 
   # `outputs`: the files that a test compares, as pairs of an option and a file.
   string(TOLOWER "${arg_EMBED}" embed)
-  set(options --name "${target}" --namespace "${arg_NAMESPACE}" --embed "${embed}")
+  set(options --name "${target}" --namespace "${arg_NAMESPACE}")
+  set(library_options --embed "${embed}") # not for shards, which write machine code
   set(outputs --header "${header}" --registration "${base}.tuner.inc" --manifest "${base}.manifest.json")
   set(byproducts "${header}" "${base}.tuner.inc" "${base}.manifest.json" "${base}.report.txt")
   if(arg_EMBED STREQUAL "BUNDLE")
@@ -399,10 +458,9 @@ function(triton_add_kernels target)
     list(APPEND outputs --c-header "${c_header}")
     list(APPEND byproducts "${c_header}")
   endif()
-  set(host_options "")
   if(emulate)
     string(REPLACE ";" "," emulate_list "${emulate}")
-    set(host_options --emulate "${emulate_list}")
+    list(APPEND library_options --emulate "${emulate_list}")
     list(APPEND outputs --host-code "${base}.host.a")
     list(APPEND byproducts "${base}.host.a")
   endif()
@@ -528,7 +586,7 @@ function(triton_add_kernels target)
     endif()
     set(job_pool JOB_POOL "${arg_JOB_POOL}")
   endif()
-  string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${tuning_options};${host_options}")
+  string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${tuning_options};${library_options}")
 
   # CMake rewrites depfiles for Ninja, but does not escape # and $ as \# and $$. If a known name has
   # such a character, Ninja reads the depfile of the tool. This depfile must use Ninja's name for
@@ -603,7 +661,7 @@ function(triton_add_kernels target)
     OUTPUT "${base}.stamp"
     BYPRODUCTS ${byproducts}
     ${before}
-    COMMAND ${tool} ${sources} ${options} ${tuning_options} ${host_options} ${outputs} ${codes} ${calling_options}
+    COMMAND ${tool} ${sources} ${options} ${tuning_options} ${library_options} ${outputs} ${codes} ${calling_options}
             ${keep_options} --report "${base}.report.txt"
             --depfile "${base}.d" ${depfile_target} --stamp "${base}.stamp"
     ${after}
@@ -625,7 +683,8 @@ function(triton_add_kernels target)
     add_dependencies(${target} ${target}_kernels)
     set(scope INTERFACE)
   endif()
-  target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${include_dir}>")
+  string(REPLACE ">" "$<ANGLE-R>" interface_dir "${include_dir}") # `>` would end the expression
+  target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${interface_dir}>")
   target_compile_features(${target} ${scope} cxx_std_17)
   target_link_libraries(${target} ${scope} ${arg_RUNTIME})
   if(emulate)
@@ -673,64 +732,208 @@ function(_tritonc_guard_launch stamp)
   set(after "${after}" PARENT_SCOPE)
 endfunction()
 
-# Rejects a name with `;`: CMake, make and Ninja would miss a change of the file.
-function(_tritonc_check_semicolons call name)
+# Rejects a name that CMake, make or Ninja do not pass on as it stands: they would miss a change of
+# the file.
+function(_tritonc_check_name call name)
+  set(fix "rename the file or folder")
+  string(ASCII 1 first)
+  string(ASCII 31 last)
+  string(REGEX REPLACE "[${first}-${last}]" "?" shown "${name}")
+  if(NOT shown STREQUAL name)
+    message(FATAL_ERROR "${call}: cannot use a control character in ${shown}: CMake, make and Ninja end a name there; ${fix}")
+  endif()
   if(name MATCHES ";")
-    message(FATAL_ERROR "${call}: cannot use `;` in ${name}: CMake, make and Ninja end a name there; "
-      "rename the file or folder")
+    message(FATAL_ERROR "${call}: cannot use `;` in ${name}: CMake, make and Ninja end a name there; ${fix}")
+  endif()
+  if(name MATCHES "\\\\")
+    message(FATAL_ERROR "${call}: cannot use `\\` in ${name}: CMake reads it as `/`; ${fix}")
+  endif()
+  if(name MATCHES "\\$<")
+    message(FATAL_ERROR "${call}: cannot use `$<` in ${name}: CMake reads it as a generator expression; ${fix}")
+  endif()
+  _tritonc_check_brackets("${call}" "${name}")
+endfunction()
+
+# CMake does not split a list after a `[` without a `]`.
+function(_tritonc_check_brackets call text)
+  string(REGEX REPLACE "[^[]" "" open "${text}")
+  string(REGEX REPLACE "[^]]" "" closed "${text}")
+  string(LENGTH "${open}" open)
+  string(LENGTH "${closed}" closed)
+  if(NOT open EQUAL closed)
+    message(FATAL_ERROR "${call}: cannot use `[` or `]` alone in ${text}: CMake ends no list element after it; "
+      "rename the file or folder, or write both brackets")
   endif()
 endfunction()
 
-# Rejects an unknown keyword. CMake takes a misspelled keyword as a value of the keyword before it.
-# So this function rejects any uppercase word that is similar to a keyword. Exception: the value of
-# a keyword with a single value.
-function(_tritonc_check_keywords call single multi arguments unparsed)
-  # Keywords of other tools, as pairs: the keyword, and the fix. No fix is a keyword alone, because
-  # list(FIND) would find it.
-  set(other_words
-    MAX_IMAGE_SIZE "write REQUIRE \"embedded <= 100k\" for each image, \"total <= 4000k\" for all images"
-    PTX_FILES "write KEEP ptx KEPT <variable>"
-    SASS "write KEEP cubin sass-stats KEPT <variable>"
-    LLVM_IR "write KEEP llvm KEPT <variable>"
-    TILE_IR "write KEEP tile-ir KEPT <variable>"
-    EXPORT "write triton_install_kernels(<target> EXPORT <set>)"
-    CACHE_DIR "write CACHE"
-    OUTPUT_DIRECTORY "write OUTPUT_DIR"
-    REGISTRATION "remove it: every program that links the target contains its kernels"
-    FMAD "remove it: the compiler keeps arithmetic as written and never fuses operations"
-    FAST_MATH "remove it: the compiler keeps arithmetic as written and never fuses operations")
-  set(keywords ${single} ${multi})
-  set(before "")
-  foreach(argument IN LISTS arguments)
-    list(FIND other_words "${argument}" place)
-    if(place GREATER -1 AND NOT argument IN_LIST keywords AND argument MATCHES "^[A-Z_]+$" AND NOT before IN_LIST single)
-      math(EXPR place "${place} + 1")
-      list(GET other_words ${place} words)
-      message(FATAL_ERROR "${call}: unknown keyword ${argument}; ${words}")
-    endif()
-    string(CONCAT before "${argument}") # set() would read CACHE
+# Parses the arguments of a function of this package, and sets arg_<KEYWORD>. It is a macro without
+# arguments, because CMake evaluates the arguments of a macro twice. It reads these variables:
+#
+#   call         the call, for messages
+#   arguments    the arguments
+#   table        rows "<kind> <KEYWORD> <example of its values>". Kinds: `flag` takes no value, `one`
+#                one value, `some` at least one, `any` any number. A row "rest" accepts arguments
+#                without a keyword.
+#   other_words  keywords of other tools, as pairs: the keyword, and the fix
+macro(_tritonc_parse_arguments)
+  foreach(kind IN ITEMS flag one some any)
+    set(${kind}_keywords "${table}")
+    list(FILTER ${kind}_keywords INCLUDE REGEX "^${kind} ")
+    list(TRANSFORM ${kind}_keywords REPLACE "^${kind} ([A-Z0-9_]+).*$" "\\1")
   endforeach()
-  foreach(argument IN LISTS unparsed)
-    _tritonc_nearest("${argument}" "${keywords}" nearest)
-    message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}?")
-  endforeach()
-  set(before "")
-  foreach(argument IN LISTS arguments)
-    if(argument MATCHES "^[A-Z_]+\\[.*\\]$")
-      string(REGEX REPLACE "\\[.*$" "" name "${argument}")
-      _tritonc_nearest("${name}" "VARIANTS;SPECIALIZE" nearest)
-      message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}[...]?")
+  cmake_parse_arguments(arg "${flag_keywords}" "${one_keywords}" "${some_keywords};${any_keywords}" ${arguments})
+  _tritonc_check_keywords("${call}" "${table}" "${arguments}" "${other_words}")
+  _tritonc_check_missing_values("${call}" "${table}" "${arg_KEYWORDS_MISSING_VALUES}")
+endmacro()
+
+# Rejects a keyword without a value. A list of kind `any` may be empty: VARIANTS ${perhaps_some}
+function(_tritonc_check_missing_values call table missing)
+  foreach(row IN LISTS table)
+    if(row MATCHES "^(one|some) (([A-Z_]+) .*)$" AND CMAKE_MATCH_3 IN_LIST missing)
+      message(FATAL_ERROR "${call}: ${CMAKE_MATCH_3} has no value; write it as ${CMAKE_MATCH_2}")
     endif()
-    if(argument MATCHES "^[A-Z_]+$" AND NOT argument IN_LIST keywords AND NOT before IN_LIST single)
-      _tritonc_nearest("${argument}" "${keywords}" nearest distance)
-      math(EXPR twice "2 * ${distance}")
-      string(LENGTH "${argument}" length)
-      if(distance LESS_EQUAL 3 AND twice LESS_EQUAL length AND NOT argument MATCHES "^(ON|OFF)$")
-        message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}?")
+  endforeach()
+endfunction()
+
+# Rejects unknown keywords. CMake takes an unknown keyword as a value of the keyword before it, so
+# this function looks at each value.
+function(_tritonc_check_keywords call table arguments other_words)
+  set(keyword "") # the keyword before the value
+  set(kind "")
+  set(position 0)
+  if("rest" IN_LIST table)
+    set(kind some)
+  endif()
+  foreach(argument IN LISTS arguments)
+    if(argument STREQUAL "") # CMake passes no empty arguments
+      continue()
+    endif()
+    _tritonc_kind_of("${table}" "${argument}" kind_of_argument)
+    if(kind_of_argument)
+      string(CONCAT keyword "${argument}") # set() would read CACHE
+      set(kind "${kind_of_argument}")
+      set(position 0)
+      continue()
+    endif()
+    math(EXPR position "${position} + 1")
+    if(kind STREQUAL "one" AND position GREATER 1)
+      set(kind "")
+      if("rest" IN_LIST table)
+        set(kind some)
       endif()
     endif()
-    string(CONCAT before "${argument}") # set() would read CACHE
+    if(NOT kind STREQUAL "one") # one value may be any word
+      _tritonc_check_other_words("${call}" "${argument}" "${other_words}")
+      _tritonc_check_value("${call}" "${table}" "${argument}" "${keyword}" "${kind}" ${position})
+    endif()
   endforeach()
+endfunction()
+
+# Sets <out> to the kind of the keyword; empty if the word is no keyword.
+function(_tritonc_kind_of table word out)
+  set(${out} "" PARENT_SCOPE)
+  foreach(row IN LISTS table)
+    if(row MATCHES "^([a-z]+) ([A-Z0-9_]+)" AND CMAKE_MATCH_2 STREQUAL word)
+      set(${out} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# Rejects a keyword of another tool, with the fix.
+function(_tritonc_check_other_words call argument other_words)
+  list(FIND other_words "${argument}" place)
+  if(place GREATER -1 AND argument MATCHES "^[A-Z_]+$")
+    math(EXPR place "${place} + 1")
+    list(GET other_words ${place} fix)
+    message(FATAL_ERROR "${call}: unknown keyword ${argument}; ${fix}")
+  endif()
+endfunction()
+
+# Rejects a value that is an unknown keyword:
+#
+#   - a word in upper case that is similar to a keyword,
+#   - a word in upper case where no value is such a word: ARCHITECTURES 80 FOO
+#   - a value that belongs to no keyword.
+#
+# `keyword` is the keyword before the value, `kind` its kind, or empty if it takes no more values.
+function(_tritonc_check_value call table value keyword kind position)
+  _tritonc_keywords("${table}" keywords)
+  if(value MATCHES "^([A-Z_]+)\\[.*\\]$" AND "VARIANTS" IN_LIST keywords)
+    _tritonc_nearest("${CMAKE_MATCH_1}" "VARIANTS;SPECIALIZE" nearest)
+    message(FATAL_ERROR "${call}: unknown keyword ${value}; did you mean ${nearest}[...]?")
+  endif()
+  if(value MATCHES "^[A-Z_]+\\[.*\\]$")
+    _tritonc_unknown_keyword("${call}" "${table}" "${value}" "${keyword}")
+  endif()
+  if(value MATCHES "^[A-Z_]+$" AND NOT value MATCHES "^(ON|OFF)$" AND NOT TARGET "${value}")
+    _tritonc_similar("${value}" "${keywords}" similar)
+    if(similar)
+      _tritonc_unknown_keyword("${call}" "${table}" "${value}" "${keyword}")
+    endif()
+  endif()
+  if(kind STREQUAL "flag" AND position EQUAL 1)
+    message(FATAL_ERROR "${call}: ${keyword} takes no value; remove ${value}")
+  endif()
+  if(NOT kind MATCHES "^(some|any)$")
+    _tritonc_unknown_keyword("${call}" "${table}" "${value}" "")
+  endif()
+
+  # These lists may contain any words; and a value of VARIANTS may lack only its `=`.
+  set(any_words KERNELS VARIANTS WHERE DEFAULT_VARIANT GRID DEFINES PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS LINK_LIBRARIES)
+  string(REGEX REPLACE "_[0-9]+$" "" name "${keyword}")
+  if(name IN_LIST any_words OR NOT value MATCHES "^[A-Z][A-Z0-9_]*$")
+    return()
+  endif()
+  # These keywords have words of their own, which _tritonc_check_first_word() checks.
+  if(keyword MATCHES "^(EMULATE|PTX)$" AND (position EQUAL 1 OR value MATCHES "^(ON|OFF|NONE|AUTO)$"))
+    return()
+  endif()
+  if(keyword MATCHES "^(SOURCES|TUNING|INCLUDE_DIRECTORIES)$" AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${value}")
+    return()
+  endif()
+  if(NOT TARGET "${value}")
+    _tritonc_unknown_keyword("${call}" "${table}" "${value}" "${keyword}")
+  endif()
+endfunction()
+
+# Sets <out> to the keywords, without VARIANTS_0 and so on, which stand for VARIANTS[...].
+function(_tritonc_keywords table out)
+  list(TRANSFORM table REPLACE "^[a-z]+ ?([A-Z_]*).*$" "\\1")
+  list(FILTER table EXCLUDE REGEX "^$|_$")
+  set(${out} "${table}" PARENT_SCOPE)
+endfunction()
+
+# Stops with a message about an argument that is no keyword of the function. `keyword` is the
+# keyword before it, or empty.
+function(_tritonc_unknown_keyword call table argument keyword)
+  _tritonc_keywords("${table}" keywords)
+  _tritonc_similar("${argument}" "${keywords}" similar)
+  if(similar)
+    message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${similar}?")
+  endif()
+  string(REPLACE ";" " " all "${keywords}")
+  if(NOT argument MATCHES "^[A-Z][A-Z0-9_]*(\\[.*\\])?$")
+    message(FATAL_ERROR "${call}: expected a keyword but found ${argument}; keywords: ${all}")
+  endif()
+  set(values "")
+  foreach(row IN LISTS table)
+    if(row MATCHES "^(some|any) (${keyword} .*)$")
+      set(values "; write the values of ${keyword} as ${CMAKE_MATCH_2}")
+    endif()
+  endforeach()
+  message(FATAL_ERROR "${call}: unknown keyword ${argument}${values}; keywords: ${all}")
+endfunction()
+
+# Sets <out> to the keyword that the user may have meant by this word; empty if none is similar. A
+# word of one or two letters is similar to none: DEFINES N.
+function(_tritonc_similar word keywords out)
+  _tritonc_nearest("${word}" "${keywords}" nearest distance)
+  math(EXPR twice "2 * ${distance}")
+  string(LENGTH "${word}" length)
+  set(${out} "" PARENT_SCOPE)
+  if(length GREATER 2 AND distance LESS_EQUAL 3 AND twice LESS_EQUAL length)
+    set(${out} "${nearest}" PARENT_SCOPE)
+  endif()
 endfunction()
 
 function(_tritonc_check_sources call sources out)
@@ -743,7 +946,8 @@ function(_tritonc_check_sources call sources out)
     get_source_file_property(generated "${path}" GENERATED)
     if(NOT EXISTS "${path}" AND NOT generated)
       cmake_path(GET path PARENT_PATH dir)
-      file(GLOB there RELATIVE "${dir}" "${dir}/*.tc")
+      string(REGEX REPLACE "([][*?])" "[\\1]" pattern "${dir}") # the folder's name is no pattern
+      file(GLOB there RELATIVE "${dir}" "${pattern}/*.tc")
       set(hint "")
       if(there)
         cmake_path(GET path FILENAME name)
@@ -836,6 +1040,7 @@ function(_tritonc_check_ptx call values out)
   if(values STREQUAL "AUTO")
     set(${out} auto PARENT_SCOPE)
   elseif(count AND NOT values STREQUAL "NONE")
+    _tritonc_check_first_word("${call}" PTX "${values}" "NONE, AUTO or a list of architectures, such as PTX 80")
     _tritonc_known_architectures("${call}" "${values}" plain)
     foreach(architecture IN LISTS plain)
       if(architecture MATCHES "^([0-9]+)[a-z]$")
@@ -843,6 +1048,14 @@ function(_tritonc_check_ptx call values out)
       endif()
     endforeach()
     set(${out} "${plain}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Rejects a first value that is neither a word of this keyword nor an architecture.
+function(_tritonc_check_first_word call keyword values expected)
+  list(GET values 0 first)
+  if(NOT first MATCHES "^(sm_)?[0-9]")
+    message(FATAL_ERROR "${call}: unknown value ${first} for ${keyword}; write ${expected}")
   endif()
 endfunction()
 
@@ -860,6 +1073,7 @@ function(_tritonc_check_emulate call values architectures out)
     set(${out} "${architectures}" PARENT_SCOPE)
     return()
   endif()
+  _tritonc_check_first_word("${call}" EMULATE "${values}" "ON, OFF or a list of architectures, such as EMULATE 80 90a")
   _tritonc_known_architectures("${call}" "${values}" plain)
   foreach(architecture IN LISTS plain)
     if(NOT architecture IN_LIST architectures)
@@ -888,9 +1102,20 @@ function(_tritonc_known_architectures call architectures out)
   set(plain "")
   foreach(architecture IN LISTS architectures)
     string(REGEX REPLACE "^sm_|-real$" "" name "${architecture}")
+    if(name MATCHES "^(native|all|all-major)$")
+      message(FATAL_ERROR "${call}: cannot use ${architecture} as an architecture: TritonC compiles ahead of time, without "
+        "a look at this machine; name each GPU, such as 80 90a; supported: ${known}")
+    endif()
+    if(name MATCHES "^([0-9]+)-virtual$")
+      message(FATAL_ERROR "${call}: cannot use ${architecture} as an architecture: it is PTX and no GPU code; write PTX ${CMAKE_MATCH_1}")
+    endif()
     if(NOT name IN_LIST TritonC_KNOWN_ARCHITECTURES)
-      _tritonc_nearest("${name}" "${TritonC_KNOWN_ARCHITECTURES}" nearest)
-      message(FATAL_ERROR "${call}: unknown architecture ${architecture}; did you mean ${nearest}? supported: ${known}")
+      set(suggestion "")
+      if(name MATCHES "^[0-9]")
+        _tritonc_nearest("${name}" "${TritonC_KNOWN_ARCHITECTURES}" nearest)
+        set(suggestion "; did you mean ${nearest}?")
+      endif()
+      message(FATAL_ERROR "${call}: unknown architecture ${architecture}${suggestion}; supported: ${known}")
     endif()
     list(APPEND plain "${name}")
   endforeach()
@@ -900,8 +1125,15 @@ endfunction()
 
 function(_tritonc_check_choice call keyword value choices)
   if(NOT value IN_LIST choices)
-    _tritonc_nearest("${value}" "${choices}" nearest)
-    message(FATAL_ERROR "${call}: unknown value ${value} for ${keyword}; did you mean ${nearest}?")
+    _tritonc_nearest("${value}" "${choices}" nearest distance)
+    math(EXPR twice "2 * ${distance}")
+    string(LENGTH "${value}" length)
+    if(twice LESS_EQUAL length)
+      message(FATAL_ERROR "${call}: unknown value ${value} for ${keyword}; did you mean ${nearest}?")
+    endif()
+    list(POP_BACK choices last)
+    string(JOIN ", " all ${choices})
+    message(FATAL_ERROR "${call}: unknown value ${value} for ${keyword}; write ${all} or ${last}")
   endif()
 endfunction()
 
@@ -938,17 +1170,20 @@ function(_tritonc_check_assignments call keyword pattern example values)
 endfunction()
 
 # Sets <out> to the candidate with the smallest edit distance, and the optional variable after it to
-# this distance. If the word is a prefix of candidates, the distance is 0 and the shortest candidate
-# wins. Only error paths call this function, so it may be slow.
+# this distance. Upper and lower case are the same. If the word is a prefix of candidates, the
+# distance is 0 and the shortest candidate wins. Only error paths call this function, so it may be
+# slow.
 function(_tritonc_nearest word candidates out)
   set(best "")
   set(best_distance 1000)
+  string(TOUPPER "${word}" word)
   foreach(candidate IN LISTS candidates)
-    string(FIND "${candidate}" "${word}" place)
+    string(TOUPPER "${candidate}" upper)
+    string(FIND "${upper}" "${word}" place)
     if(place EQUAL 0)
       set(distance 0)
     else()
-      _tritonc_edit_distance("${word}" "${candidate}" distance)
+      _tritonc_edit_distance("${word}" "${upper}" distance)
     endif()
     string(LENGTH "${candidate}" length)
     if(distance LESS best_distance OR (distance EQUAL 0 AND length LESS best_length))

@@ -26,9 +26,14 @@ cmake_policy(VERSION 3.25)
 
 function(triton_add_tuner exe)
   set(call "triton_add_tuner(${exe})")
-  set(single_value PROBLEMS OUTPUT PARTS)
-  cmake_parse_arguments(arg "" "${single_value}" "FROM" ${ARGN})
-  _tritonc_check_keywords("${call}" "${single_value}" "FROM" "${ARGN}" "${arg_UNPARSED_ARGUMENTS}")
+  set(table
+    "some FROM gemm"
+    "one PROBLEMS problems.json"
+    "one OUTPUT gemm.tune.json"
+    "one PARTS 4")
+  set(arguments "${ARGN}")
+  set(other_words "")
+  _tritonc_parse_arguments()
   if(NOT arg_FROM)
     message(FATAL_ERROR "${call}: FROM is missing; name targets of triton_add_kernels()")
   endif()
@@ -53,10 +58,14 @@ function(triton_add_tuner exe)
       message(FATAL_ERROR "${call}: FROM ${target} is not a target of triton_add_kernels()")
     endif()
     get_target_property(header ${target} TRITONC_HEADER)
+    if(header MATCHES "\"")
+      message(FATAL_ERROR "${call}: cannot use `\"` in ${header}: C++ ends the name of an included file there; "
+        "rename the file or folder")
+    endif()
     string(APPEND text "#include \"${header}\"\n#include \"${registration}\"\n")
   endforeach()
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${exe}.tuner.cpp")
-  file(CONFIGURE OUTPUT "${source}" CONTENT "${text}" @ONLY)
+  file(CONFIGURE OUTPUT "${source}" CONTENT "@text@" @ONLY) # a path in the text may contain @...@
   add_executable(${exe} "${source}")
   target_link_libraries(${exe} PRIVATE ${arg_FROM} TritonC::tuner)
   if(NOT arg_PROBLEMS)

@@ -24,6 +24,30 @@ mkdir -p "$work"
 logged cmake --install "$build" --prefix "$prefix" --strip || fail "cannot install"
 cp -r "$source/tests/package/install" "$work/projects"
 
+# Every link of an installed page leads to an installed file. So does every page and sample that the text names, unless the
+# paragraph says that it is in the repository. (The changelog also names removed files; the paths of the glossary start at the
+# repository root.)
+linked() { awk '{ while (match($0, /\]\([^)#]+/)) { print substr($0, RSTART + 2, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH) } }' "$1"; }
+named() {
+  awk -v RS= '!/repository/ {
+    while (match($0, /`(samples\/[^` ]*|[^` ]*\.md)`/)) { print substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH) }
+  }' "$1"
+}
+manual=$(dirname "$(find "$prefix" -name CHANGELOG.md)")
+while read -r page; do
+  while read -r path; do
+    [ -e "$(dirname "$page")/$path" ] || fail "$page has a link to $path, which is not installed"
+  done < <(linked "$page")
+  case $page in */CHANGELOG.md | */glossary.md) continue ;; esac
+  while read -r path; do
+    [ -e "$(dirname "$page")/$path" ] || [ -e "$manual/$path" ] || fail "$page names $path, which is not installed"
+  done < <(named "$page")
+done < <(find "$prefix" -name '*.md')
+for page in README.md docs/glossary.md kernels/README.md runtime/README.md generator/language/README.md samples/c/main.c; do
+  [ -f "$manual/$page" ] || fail "$page is not installed"
+done
+[ -f "$prefix/share/tritonc/kernels/matmul.tc" ] || fail "matmul.tc is not installed"
+
 # The producer and its kernel tests, which must detect a changed object or manifest.
 producer="$work/producer"
 logged cmake -S "$work/projects/producer" -B "$producer" -G Ninja "-DCMAKE_PREFIX_PATH=$prefix" \

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 generator=$1 source=$2 build=$3
-work="$4/with a space, (an é) + an @" # CMake and Ninja do not support quotes, &, # and \$ here
+work="$4/with a space, (an é) + @an@ %d 100%" # CMake and Ninja do not support quotes, &, # and \$ here
 prefix="$work/prefix"
 project="$work/project"
 kernels="$prefix/share/tritonc/kernels"
@@ -35,10 +35,7 @@ nothing_to_do() {
   build_and refuse "Compiling" "Building" "Linking"
 }
 
-# Make compares times, so a file that changes within one clock tick looks unchanged.
-let_time_pass() {
-  sleep 1.1
-}
+. "$source/tests/package/let_time_pass.sh"
 
 rm -rf "$work"
 mkdir -p "$work"

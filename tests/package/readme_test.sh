@@ -1,24 +1,246 @@
 #!/bin/bash
-# Builds and runs the example of a README on the emulator. The first blocks of C (scale.tc), CMake and C++ are the project. The
-# program must print the text in the comment after its last printf.
+# Runs the shell commands of a page as they stand there, in a folder with the files that the page shows: each line of an indented
+# block or a block of `sh`, and words in backticks that start with a program. Then builds and runs the page's example.
 #
-#   readme_test.sh <README> <our build folder> <folder to work in>
+#   readme_test.sh <page, such as samples/c/README.md> <our source folder> <our build folder> <folder to work in>
+#
+# Each command must succeed. A command for which this is not enough, or too much, has a rule below:
+#
+#   rule prints  <command> <text>        its output has this text
+#   rule fails   <command> <text>        it fails, and its output has this text
+#   rule emulate <command>               it needs a GPU: here it gets the emulator
+#   rule change  <command> <sed script>  a placeholder, or an example that takes too long here
+#   rule before  <command> <function>    prepares what the text around the command says
+#   rule skip    <command> <reason>      is not run
+#
+# <command> is a pattern of the shell. An unused rule is an error.
 set -euo pipefail
 
-readme=$1 tritonc=$2 work=$3
-rm -rf "$work"
-mkdir -p "$work"
-# The first block of a language.
-block() { awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } inside && /^```$/ { exit } inside' "$readme"; }
-block cpp >"$work/main.cpp"
-block cmake >"$work/CMakeLists.txt"
-sed -i 's/ARCHITECTURES 80 90a/& EMULATE ON/' "$work/CMakeLists.txt"
-if grep -q 'scale\.tc' "$work/CMakeLists.txt"; then block c >"$work/scale.tc"; fi
-wanted=$(sed -n 's|.*printf(.*); *// *||p' "$work/main.cpp" | tail -n 1)
-[ -n "$wanted" ] || { echo "$readme: expected a comment with the output after the last printf"; exit 1; }
+page=$1 source=$2 package=$3 work=$4
+text="$source/$page"
+project="$work/project"
+log="$work/log"
+emulator="$package/lib/libtritonc_emulator.so"
 
-cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTritonC_DIR="$tritonc" >"$work/log" 2>&1 ||
-  { cat "$work/log"; exit 1; }
-cmake --build "$work/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-said=$(TRITONC_DRIVER=$tritonc/lib/libtritonc_emulator.so "$work/build/app")
-[ "$said" = "$wanted" ] || { echo "$readme: the program prints '$said' instead of '$wanted'"; exit 1; }
+fail() {
+  echo "FAILED ($page): $1" >&2
+  [ -f "$log" ] && cat "$log" >&2
+  exit 1
+}
+
+rules=() # kind, command, argument, kind, ...
+used=()
+rule() {
+  rules+=("$1" "$2" "${3-}")
+  used+=("")
+}
+
+# Prints the arguments of the rules of this kind for a command, and succeeds if there are any.
+matching() { # <kind> <command>
+  local i found=1
+  for i in "${!used[@]}"; do
+    if [ "${rules[3 * i]}" = "$1" ] && [[ $2 == ${rules[3 * i + 1]} ]]; then
+      echo "$i"
+      found=0
+    fi
+  done
+  return $found
+}
+
+# The first block of this language with this word.
+block() { # <language> <word>
+  awk -v fence="\`\`\`$1" -v word="$2" '
+    $0 == fence { inside = 1; code = ""; next }
+    /^```$/ { if (inside && index(code, word)) { printf "%s", code; exit } inside = 0 }
+    inside { code = code $0 "\n" }' "$text"
+}
+
+# A line for each command: `block` or `inline`, a tab, the command. Or `error` and a message.
+commands() {
+  awk '
+    function line(kind, command) { gsub(/^ +| +$/, "", command); if (command != "") print kind "\t" command }
+    function end_paragraph() {
+      while (match(paragraph, /`[^`]+`/)) {
+        line("inline", substr(paragraph, RSTART + 1, RLENGTH - 2))
+        paragraph = substr(paragraph, RSTART + RLENGTH)
+      }
+      paragraph = ""
+    }
+    function add(command) {
+      if (sub(/\\$/, "", command)) { begun = begun command; return }
+      line("block", begun command)
+      begun = ""
+    }
+    /^```/ {
+      end_paragraph()
+      in_fence = !in_fence
+      if (in_fence && $0 == "```") line("error", "line " NR ": write the language of the block, such as ```text")
+      in_shell = in_fence && /^```(sh|bash|console)$/
+      next
+    }
+    in_shell { add($0) }
+    in_fence { next }
+    /^    / && (after_blank || in_block) { end_paragraph(); in_block = 1; add(substr($0, 5)); next }
+    { in_block = 0; after_blank = /^[ \t]*$/ }
+    after_blank || /^\|/ { end_paragraph() }
+    { paragraph = paragraph " " $0 }
+    END { end_paragraph() }' "$text"
+}
+
+is_program() { # <words in backticks>: a program with arguments
+  local -a words
+  read -ra words <<<"$1"
+  while [[ ${words[0]-} == *=* ]]; do words=("${words[@]:1}"); done
+  [ ${#words[@]} -gt 1 ] || [[ ${words[0]-} == build/* && $1 == *=* ]] || return 1
+  case ${words[0]} in
+    tritonc | cmake | ctest | ninja | make | apt-get | pip | python3 | srun | sbatch | salloc | ncu | cuobjdump | [A-Za-z.~]*/*) ;;
+    *) return 1 ;;
+  esac
+  [[ ${words[0]} != *[^A-Za-z0-9_./-]* ]]
+}
+
+# `tritonc bench --json` without operands names a command and its options, which must exist.
+check_mention() { # <command>: succeeds if it is a mention
+  local -a words
+  local word
+  read -ra words <<<"$1"
+  [[ ${words[0]} == tritonc && ${words[1]} != -* ]] || return 1
+  for word in "${words[@]:2}"; do [[ $word == -* ]] || return 1; done
+  tritonc "${words[1]}" --help >"$log" 2>&1 || fail "unknown command in \`$1\`"
+  for word in "${words[@]:2}"; do grep -q -e "$word\b" "$log" || fail "unknown option $word in \`$1\`"; done
+}
+
+run_command() { # <command>
+  local command=$1 i code=0 driver=/nowhere
+  for i in $(matching before "$1"); do used[i]=yes && "${rules[3 * i + 2]}"; done
+  for i in $(matching change "$1"); do used[i]=yes && command=$(sed "${rules[3 * i + 2]}" <<<"$command"); done
+  for i in $(matching emulate "$1"); do used[i]=yes && driver=$emulator; done
+  echo "$command"
+  (cd "$project" && TRITONC_DRIVER=$driver timeout 300 bash -euo pipefail -c "$command") >"$log" 2>&1 </dev/null || code=$?
+  ! grep -q WRONG "$log" || fail "\`$1\` prints WRONG"
+  local may_fail=
+  for i in $(matching fails "$1"); do
+    used[i]=yes
+    may_fail=yes
+    [ $code -ne 0 ] || fail "\`$1\` succeeds"
+    grep -qF "${rules[3 * i + 2]}" "$log" || fail "\`$1\` does not print '${rules[3 * i + 2]}'"
+  done
+  [ $code -eq 0 ] || [ "$may_fail" ] || fail "\`$1\` fails with exit code $code"
+  for i in $(matching prints "$1"); do
+    used[i]=yes
+    grep -qF "${rules[3 * i + 2]}" "$log" || fail "\`$1\` does not print '${rules[3 * i + 2]}'"
+  done
+}
+
+# The example of README.md, with the tuner.
+with_tuner() {
+  block cmake triton_add_tuner | sed "s/ARCHITECTURES 80 90a/& EMULATE ON/; $1" >"$work/tuner"
+  sed -i -e "/^triton_add_kernels/r $work/tuner" -e '/^triton_add_\(kernels\|tuner\)/d' "$project/CMakeLists.txt"
+  (cd "$project" && cmake --build build) >"$log" 2>&1 || fail "cannot build with EMULATE and a tuner"
+}
+add_tuner() { with_tuner 's/TUNING scale.tune.json//'; }
+add_tuning() { with_tuner ''; }
+write_sizes() { grep -o '\[{"n".*}\]' "$text" | head -1 >"$project/sizes.json"; }
+carry_tuner() { cp "$project/build/scale_tuner" "$project"; }
+# The shipped matmul with few variants: no float, no T, few tiles.
+copy_matmul() {
+  sed -e 's/TYPE: half, float/TYPE: half/' -e 's/32, 64, 128/64, 128/g' -e 's/8, 16, 32, 64/16, 32/' \
+    "$source/kernels/matmul.tc" >"$project/matmul.tc"
+  sed -e '/^    T = /,/})/d' -e 's/newaxis, :" }, *\\$/newaxis, :" })/' "$source/kernels/matmul_layouts.tch" \
+    >"$project/matmul_layouts.tch"
+}
+write_kernel() { echo '__global__ void k(float *p) { *p = 1; }' >"$project/k.tc"; }
+
+wanted=$(block cpp 'int main' | sed -n 's|.*printf(.*); *// *||p' | tail -n 1)
+case $page in
+  README.md)
+    rule skip samples/run "builds everything; the tests of the samples run the same commands"
+    rule fails build/app "driver"
+    rule before 'tritonc tune build/scale_tuner --problems *' add_tuner
+    rule change 'tritonc * build/scale_tuner --problems *' 's/10000000/2000/' # slow on the emulator
+    rule emulate 'tritonc * build/scale_tuner *'
+    rule before 'tritonc tune build/scale_tuner --problem-file * --launcher *' write_sizes
+    rule before './scale_tuner *' carry_tuner
+    rule emulate './scale_tuner *'
+    rule before 'TRITONC_DRIVER=* build/app' add_tuning
+    rule prints 'TRITONC_DRIVER=* build/app' "$wanted"
+    rule skip cmake/setup.sh "installs packages"
+    rule skip 'cmake *--preset release*' "builds TritonC"
+    rule skip 'tests/run*' "builds and tests TritonC"
+    rule before 'tritonc compile matmul.tc * --report -' copy_matmul
+    rule skip 'sbatch *' "needs Slurm"
+    rule skip 'salloc *' "needs Slurm"
+    ;;
+  generator/README.md)
+    rule before 'tritonc compile k.tc *' write_kernel
+    rule change 'tritonc compile k.tc *' 's/STAGE/tile-ir/'
+    ;;
+  runtime/README.md)
+    rule skip 'TRITONC_DRIVER=/path/to/*' "has placeholders; README.md has the same with its paths"
+    rule skip '* driver_facts_all' "needs a GPU"
+    rule skip 'ctest -R driver_facts' "needs a GPU"
+    rule skip 'ncu *' "needs a GPU and Nsight Compute"
+    ;;
+  samples/matmul/README.md)
+    rule skip '*' "takes minutes; package.Ninja builds and runs it with fewer variants"
+    ;;
+  samples/*) rule prints 'TRITONC_DRIVER=*' "TritonC emulator" ;;
+esac
+case $page in
+  samples/c/README.md | samples/inference/README.md) rule prints 'build/*' "no GPU here" ;;
+  samples/tensor_parallel/README.md)
+    rule prints 'build/*' "no GPU here"
+    rule skip 'pip install *' "downloads a large package"
+    ;;
+  samples/tuning/README.md)
+    rule prints '* && build/choices' "no GPU here"
+    rule skip '* tune_softmax_tuner' "needs a GPU"
+    ;;
+esac
+
+rm -rf "$work"
+mkdir -p "$project" "$work/home/tritonc/build" "$work/bin"
+export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$HOME/.cache} # keep the cache of kernels
+export HOME=$work/home CUDA_VISIBLE_DEVICES=
+unset TRITONC_EMULATOR
+ln -s "$package" "$HOME/tritonc/build/release"
+# README.md installs TritonC itself. For other pages the build folder is as good.
+[ "$page" = README.md ] || ln -s "$package" "$HOME/.local"
+# In place of Slurm: runs the command here.
+printf '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"\n' >"$work/bin/srun"
+chmod +x "$work/bin/srun"
+export PATH=$work/bin:$HOME/.local/bin:$package/bin:$PATH
+if [[ $page == samples/* ]]; then
+  cp -r "$source/$(dirname "$page")/." "$project"
+else
+  block cmake 'project(' >"$project/CMakeLists.txt"
+  block cpp 'int main' >"$project/main.cpp"
+  block c '#pragma tritonc' >"$project/scale.tc"
+fi
+
+has_build=
+while IFS=$'\t' read -r kind command; do
+  [ "$kind" != error ] || fail "$command"
+  [ "$kind" = block ] || is_program "$command" || continue
+  plain=$(sed 's/  *#.*//' <<<"$command")
+  if matching skip "$plain" >"$work/matches"; then
+    for i in $(cat "$work/matches"); do used[i]=yes && echo "skipped: $plain: ${rules[3 * i + 2]}"; done
+  elif [ "$kind" = block ] || ! check_mention "$command"; then
+    run_command "$plain"
+    [[ $plain != 'cmake --build'* ]] || has_build=yes
+  fi
+done < <(commands)
+for i in "${!used[@]}"; do
+  [ "${used[i]}" ] || fail "no command for the rule: ${rules[*]:3*i:3}"
+done
+
+# A page with an example and no commands: README.md has the commands.
+if [ -s "$project/CMakeLists.txt" ] && [ -z "$has_build" ] && [[ $page != samples/* ]]; then
+  [ -n "$wanted" ] || fail "expected a comment with the output after the last printf"
+  sed -i 's/ARCHITECTURES 80 90a/& EMULATE ON/' "$project/CMakeLists.txt"
+  rule prints 'TRITONC_DRIVER=*' "$wanted"
+  run_command 'cmake -S . -B build -G Ninja -DCMAKE_PREFIX_PATH=$HOME/.local'
+  run_command 'cmake --build build'
+  run_command 'TRITONC_DRIVER=$HOME/.local/lib/libtritonc_emulator.so build/app'
+fi
+rm -rf "$work"

@@ -142,10 +142,12 @@ Number operand(abi::op op, std::int64_t word, const Inputs &inputs) {
   return argument(inputs.variant.parameters[word], inputs.arguments);
 }
 
-/// Checks the driver's limits for a grid.
+/// Checks the driver's limits for a grid. An empty grid never reaches the driver, so it has none.
 bool fits(const grid &size) {
-  return size.x >= 0 && size.y >= 0 && size.z >= 0 && size.x <= INT32_MAX && size.y <= 65535 &&
-         size.z <= 65535;
+  if (size.x < 0 || size.y < 0 || size.z < 0)
+    return false;
+  bool is_empty = size.x == 0 || size.y == 0 || size.z == 0;
+  return is_empty || (size.x <= INT32_MAX && size.y <= 65535 && size.z <= 65535);
 }
 
 status invalid_grid(const abi::kernel &kernel) {

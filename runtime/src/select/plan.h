@@ -34,8 +34,8 @@ Number evaluate(const std::int64_t *code, const Inputs &inputs) noexcept;
 status check(const abi::requirement *requirements, std::uint32_t count,
              const Inputs &inputs) noexcept;
 
-/// Evaluates the expressions of up to three axes; null is 1. Fails if the grid exceeds the driver's
-/// limits.
+/// Evaluates the expressions of up to three axes; null is 1. Fails if an axis is negative, or if the
+/// grid is not empty and exceeds the driver's limits.
 status evaluate_grid(const std::int64_t *const (&axes)[3], const Inputs &inputs,
                      grid &result) noexcept;
 

@@ -107,6 +107,35 @@ TEST_CASE("launch: empty grid succeeds without a launch") {
   CHECK(s.driver_calls() == 0);
 }
 
+TEST_CASE("launch: a zero axis makes a grid of any size empty") {
+  Setting s;
+  for (abi::variant &variant : s.sample.variants)
+    variant.grid[0] = nullptr;
+  auto launch = [&](grid extent) { return s.launch({}, nullptr, &extent); };
+  const std::int64_t large = std::int64_t(1) << 40;
+  for (grid extent : {grid{0, 65536, 1}, grid{0, 1, 65536}, grid{1, 0, 65536}, grid{large, 0, 1},
+                      grid{large, large, 0}, grid{0, 0, 0}})
+    CHECK(launch(extent).ok());
+  for (grid extent : {grid{0, -1, 1}, grid{-1, 0, 65536}, grid{1, 65536, -1}, grid{1, 65536, 1}})
+    CHECK(launch(extent).code() == status_code::invalid_argument);
+  CHECK(s.driver_calls() == 0);
+}
+
+TEST_CASE("launch: a declared grid with a zero axis is empty") {
+  Setting s;
+  const std::int64_t n[] = {std::int64_t(abi::op::parameter), 2, std::int64_t(abi::op::end)};
+  const std::int64_t large[] = {std::int64_t(abi::op::constant), 65536, std::int64_t(abi::op::end)};
+  for (abi::variant &variant : s.sample.variants) {
+    variant.grid[0] = n;
+    variant.grid[1] = large;
+  }
+  s.args.n = 0;
+  CHECK(s.launch().ok());
+  s.args.n = 64;
+  CHECK(s.launch().code() == status_code::invalid_argument);
+  CHECK(s.driver_calls() == 0);
+}
+
 TEST_CASE("launch: prefers the first variant that fills the device") {
   Setting s("sms=10");
   auto chosen = [&](int n) {
