@@ -22,6 +22,7 @@
 #include "tune/tuning_data.h"
 #include "variants/specialization.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -212,18 +213,19 @@ bool stop_at_warnings(const CompileOptions &options, CompileResult &result) {
   return true;
 }
 
-void collect_dependencies(const Plan &plan, const std::vector<TranslatedVariant> &variants,
-                          const std::optional<Toolchain> &tools, CompileResult &result) {
+std::vector<std::string> dependencies_of(const Plan &plan,
+                                         const std::vector<TranslatedVariant> &variants,
+                                         const std::optional<Toolchain> &tools) {
+  std::vector<std::string> dependencies;
   if (tools)
-    result.dependencies = {tools->ptxas, tools->fatbinary};
-  result.dependencies.insert(result.dependencies.end(), plan.dependencies.begin(),
-                             plan.dependencies.end());
-
+    dependencies = {tools->ptxas, tools->fatbinary};
+  llvm::append_range(dependencies, plan.dependencies);
   std::set<std::string> seen;
   for (const TranslatedVariant &variant : variants)
     for (const std::string &file : variant.front_end.dependencies)
       if (seen.insert(file).second)
-        result.dependencies.push_back(file);
+        dependencies.push_back(file);
+  return dependencies;
 }
 
 // One compilation: what one stage leaves for the next. A stage returns whether there is more to do;
@@ -278,7 +280,7 @@ struct Compilation {
   // Source text to tile IR.
   bool run_front_end() {
     variants = translate_variants(options, plan);
-    collect_dependencies(plan, variants, tools, result);
+    result.dependencies = dependencies_of(plan, variants, tools);
     add_merged(front_end_messages(options, variants, result.code), options, result);
     if (result.code != ExitCode::ok)
       return false;
@@ -356,7 +358,18 @@ struct Compilation {
       result.printed += job.printed;
     }
     report_jobs(options, jobs, variants, result);
+    warn_of_full_cache();
     return result.code == ExitCode::ok && !stop_at_warnings(options, result);
+  }
+
+  void warn_of_full_cache() {
+    std::optional<std::string> reason = cache ? cache->cache().put_failure() : std::nullopt;
+    if (!reason)
+      return;
+    Diagnostic found =
+        diagnostic(Message::cache_not_written, {cache->cache().options().directory, *reason});
+    if (options.messages.wants(found))
+      result.add(std::move(found));
   }
 
   // What the caller asked for: a stage, a shard, or the library, of which `emit/` writes files.
@@ -373,7 +386,13 @@ struct Compilation {
       collect_kept(jobs, variants, result);
     add_images(jobs, variants, defaults, result.library);
     prune_axes(result.library);
-    for (const Error &warning : attach(tuning, result.library))
+    std::set<std::string> kernels;
+    for (const TranslatedVariant &variant : variants)
+      for (const ir::Function &kernel : variant.front_end.kernels)
+        kernels.insert(kernel.name);
+    std::vector<Error> warnings = find_unknown_kernels(tuning, kernels);
+    llvm::append_range(warnings, attach(tuning, result.library));
+    for (const Error &warning : warnings)
       if (Diagnostic found = diagnostic(warning); options.messages.wants(found))
         result.add(std::move(found));
     check_limits(options, result);
@@ -409,6 +428,7 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
   if (result.code != ExitCode::ok)
     return result;
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
+  result.dependencies = dependencies_of(plan, variants, std::nullopt);
   front_end_messages(options, variants, result.code).append_to(result);
   if (result.code != ExitCode::ok)
     return result;

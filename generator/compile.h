@@ -39,6 +39,7 @@ struct PlannedKernel {
 struct PlannedKernels : DiagnosticList {
   ExitCode code = ExitCode::ok;
   std::vector<PlannedKernel> kernels;
+  std::vector<std::string> dependencies; // every file that the result depends on
 };
 
 /// Lists the kernels to compile. Runs only the cheap stages, up to the choice of schedules.

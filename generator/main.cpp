@@ -3,6 +3,7 @@
 //
 // Tested by tests/unit/tool/command_line_test.cpp.
 
+#include "support/write_files.h"
 #include "tool/cache_command.h"
 #include "tool/command_line.h"
 #include "tool/compile_command.h"
@@ -15,10 +16,12 @@
 #include "tool/tune_command.h"
 
 #include <exception>
+#include <fcntl.h>
 #include <new>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <unistd.h>
 
 namespace tritonc {
 namespace {
@@ -38,9 +41,10 @@ ExitCode run(int count, char **arguments) {
     return fail(command.error());
   if (!*command)
     return ExitCode::ok;
-  // Never write messages over a source or another output, even if the options are wrong.
-  printer.set_format(format_named(line.diagnostics_format),
-                     has_own_file(line) ? line.diagnostics_file : "");
+  // Never write messages over an input or another output, even if the options are wrong.
+  printer.set_format(
+      format_named(line.diagnostics_format),
+      has_own_file(line) && !check_writable({line.diagnostics_file}) ? line.diagnostics_file : "");
   switch (**command) {
   case Command::compile:
     return run_compile(line);
@@ -70,6 +74,14 @@ ExitCode run(int count, char **arguments) {
   return ExitCode::internal;
 }
 
+// Opens closed standard descriptors, so that the next output file does not get the number 1 or 2
+// and messages do not end in it. Writing to them fails, like writing to a closed descriptor.
+void occupy_closed_descriptors() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0) [[maybe_unused]]
+      int opened = open("/dev/null", O_RDONLY);
+}
+
 } // namespace
 } // namespace tritonc
 
@@ -80,6 +92,7 @@ const char *malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always,metada
 
 int main(int count, char **arguments) {
   using namespace tritonc;
+  occupy_closed_descriptors();
   handle_crashes();
   try {
     handle_interrupts();

@@ -56,6 +56,12 @@ Result<std::string> find_tool(const std::string &tool, const std::string &named,
   return Error{Message::tool_missing, {tool, variable_name}};
 }
 
+// A line that a message can show.
+std::string shortened(const std::string &line) {
+  constexpr size_t max_length = 500;
+  return line.size() <= max_length ? line : line.substr(0, max_length) + "...";
+}
+
 // The most useful line of a tool's output: the first line with "error" or "fatal", else the first
 // line.
 std::string telling_line(const std::string &output) {
@@ -63,11 +69,11 @@ std::string telling_line(const std::string &output) {
   std::string first, line;
   while (std::getline(lines, line)) {
     if (line.find("error") != std::string::npos || line.find("fatal") != std::string::npos)
-      return line;
+      return shortened(line);
     if (first.empty())
       first = line;
   }
-  return first.empty() ? "it printed nothing" : first;
+  return first.empty() ? "it printed nothing" : shortened(first);
 }
 
 // "Cuda compilation tools, release 13.0, V13.0.88" -> "13.0.88".

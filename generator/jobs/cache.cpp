@@ -17,7 +17,8 @@
 
 #include "jobs/cache.h"
 
-#include "emit/files.h"
+#include "support/owner_lock.h"
+#include "support/write_files.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -46,9 +47,6 @@ constexpr char magic[] = "TritonC cache 1\n";
 constexpr size_t magic_bytes = sizeof magic - 1;
 constexpr size_t digest_bytes = 32;
 constexpr size_t header_bytes = magic_bytes + 8 + digest_bytes;
-
-// Age of a temporary file after which its writer must be dead.
-constexpr auto age_of_leftovers = std::chrono::hours(1);
 
 // Seconds. A younger file may change again without a new timestamp, so its digest is not cached.
 constexpr time_t min_age = 2;
@@ -125,14 +123,6 @@ CacheStatus status_of(const std::vector<File> &entries) {
 
 bool is_earlier(const timespec &a, const timespec &b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
-void remove_leftovers(const std::string &directory) {
-  time_t latest = time(nullptr) - std::chrono::seconds(age_of_leftovers).count();
-  for_each_file(directory, [&](const File &file, bool is_entry) {
-    if (!is_entry && llvm::StringRef(file.path).ends_with(".tmp") && file.used.tv_sec < latest)
-      unlink(file.path.c_str());
-  });
 }
 
 } // namespace
@@ -218,7 +208,17 @@ std::optional<std::string> Cache::get(const std::string &key) const {
 void Cache::put(const std::string &key, std::string_view content) const {
   std::string file = header_of(key, content);
   file += content;
-  [[maybe_unused]] auto failure = write_files({{path_of(key), std::move(file)}});
+  std::optional<Error> failure = write_files({{path_of(key), std::move(file)}});
+  if (!failure)
+    return;
+  std::lock_guard lock(put_failure_->mutex);
+  if (!put_failure_->reason)
+    put_failure_->reason = failure->args.back();
+}
+
+std::optional<std::string> Cache::put_failure() const {
+  std::lock_guard lock(put_failure_->mutex);
+  return put_failure_->reason;
 }
 
 std::string Cache::digest_of_file(const std::string &path) const {
@@ -246,7 +246,7 @@ std::string Cache::digest_of_file(const std::string &path) const {
 CacheStatus Cache::status() const { return status_of(entries_of(options_.directory)); }
 
 CacheStatus Cache::trim(uint64_t limit) const {
-  remove_leftovers(options_.directory);
+  remove_abandoned(options_.directory);
   std::vector<File> entries = entries_of(options_.directory);
   std::sort(entries.begin(), entries.end(),
             [](const File &a, const File &b) { return is_earlier(a.used, b.used); });

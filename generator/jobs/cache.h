@@ -7,6 +7,8 @@
 #include "support/result.h"
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,7 +47,11 @@ public:
   std::optional<std::string> get(const std::string &key) const;
 
   /// Stores an entry atomically: readers in other processes see the whole entry or no entry.
+  /// A failure is harmless: the next build compiles the code again.
   void put(const std::string &key, std::string_view content) const;
+
+  /// Why the first put that failed could not write, such as "No space left on device".
+  std::optional<std::string> put_failure() const;
 
   /// A digest of a file's content, cached until the file changes. Empty if the file is unreadable.
   std::string digest_of_file(const std::string &path) const;
@@ -59,9 +65,16 @@ public:
   const CacheOptions &options() const { return options_; }
 
 private:
+  struct PutFailure {
+    std::mutex mutex;
+    std::optional<std::string> reason;
+  };
+
   explicit Cache(CacheOptions options) : options_(std::move(options)) {}
   std::string path_of(const std::string &key) const;
+
   CacheOptions options_;
+  std::shared_ptr<PutFailure> put_failure_ = std::make_shared<PutFailure>();
 };
 
 } // namespace tritonc

@@ -70,6 +70,8 @@ public:
   /// Trims the cache to its limit. Call it after all keep() calls.
   void trim() const { cache_.trim(cache_.options().limit); }
 
+  const Cache &cache() const { return cache_; }
+
 private:
   KernelCache(Cache cache, std::string tools)
       : cache_(std::move(cache)), tools_(std::move(tools)) {}

@@ -186,7 +186,8 @@ Remark spill_warning(const ir::Function &function, const Resources &resources, c
            origin_of(tile.value)});
   notes.push_back({{Message::smaller_tiles, {}}});
   return {{Message::spills,
-           {function.name, std::string(gpu.name), std::to_string(resources.spill_stores),
+           {function.name, std::string(gpu.name),
+            std::to_string(resources.spill_stores + resources.spill_loads),
             std::to_string(pressure.registers), std::to_string(resources.registers)}},
           origin_of(pressure.at),
           std::move(notes)};

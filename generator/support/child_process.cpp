@@ -245,6 +245,13 @@ std::optional<ChildResult> ended_child(int pid) {
   return result_of(end_group(pid));
 }
 
+void end_child(int pid) {
+  std::lock_guard lock(running_mutex);
+  started.erase(pid);
+  ask_to_end({pid}); // a launcher stops its program elsewhere
+  end_group(pid);
+}
+
 std::unique_lock<std::mutex> kill_children() {
   std::unique_lock lock(running_mutex);
   ask_to_end(started);

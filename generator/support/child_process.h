@@ -42,6 +42,9 @@ int start_child(const std::vector<std::string> &arguments, const ChildFiles &fil
 /// After a result, all processes of the group are dead and the system may reuse `pid`.
 std::optional<ChildResult> ended_child(int pid);
 
+/// Kills a child of start_child with all processes of its group, and waits for its death.
+void end_child(int pid);
+
 /// Kills all running children and waits for their death; for the handler of an interrupt. Children
 /// of start_child first get SIGTERM and 3 s to end. While the returned lock lives, no child starts
 /// and no call of run_child or ended_child returns.

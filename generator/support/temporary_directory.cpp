@@ -4,28 +4,29 @@
 // also works when the disk is full.
 //
 // A killed process leaves its directories behind, and they would occupy memory. So the first make()
-// of a process removes directories that are older than a day.
+// of a process removes directories without an owner.
 //
 // Tested by tests/unit/support/temporary_directory_test.cpp.
 
 #include "support/temporary_directory.h"
 
+#include "support/owner_lock.h"
+
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tritonc {
 namespace {
 
 constexpr const char *in_memory = "/dev/shm";
-constexpr const char *prefix = "tritonc-";
 constexpr unsigned long long room_in_memory = 64ull << 20;
 
 std::mutex alive_mutex;
@@ -45,51 +46,47 @@ std::string parent_directory() {
   return chosen && *chosen ? chosen : "/tmp";
 }
 
-// No tool runs for a day, so older directories are unused.
-constexpr auto age_of_leftovers = std::chrono::hours(24);
-
-bool is_leftover(const std::filesystem::directory_entry &entry) {
-  struct stat status;
-  if (entry.path().filename().string().rfind(prefix, 0) != 0 ||
-      lstat(entry.path().c_str(), &status) != 0)
-    return false;
-  auto age = std::chrono::system_clock::now() -
-             std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
-  return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && age > age_of_leftovers;
-}
-
 void remove(const std::string &path) {
   std::error_code ignored; // the result does not depend on the removal
   std::filesystem::remove_all(path, ignored);
 }
 
-void remove_leftovers(const std::string &parent) {
-  std::error_code ignored;
-  for (std::filesystem::directory_iterator at(parent, ignored), end; !ignored && at != end;
-       at.increment(ignored))
-    if (is_leftover(*at))
-      remove(at->path().string());
-}
-
 } // namespace
 
 Result<TemporaryDirectory> TemporaryDirectory::make() {
-  std::string path = parent_directory() + "/" + prefix + "XXXXXX";
+  const std::string parent = parent_directory();
   std::lock_guard lock(alive_mutex);
-  static std::once_flag removed;
-  std::call_once(removed, remove_leftovers, parent_directory());
-  if (!mkdtemp(path.data()))
-    return Error{Message::no_temporary_directory, {parent_directory(), std::strerror(errno)}};
-  alive.insert(path);
-  return TemporaryDirectory(path);
+  static std::once_flag tidied;
+  std::call_once(tidied, remove_abandoned, parent);
+  for (;;) {
+    std::string path = temporary_name_in(parent);
+    if (!mkdtemp(path.data()))
+      return Error{Message::no_temporary_directory, {parent, std::strerror(errno)}};
+    int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0 && errno != ENOENT) {
+      Error failure = {Message::no_temporary_directory, {parent, std::strerror(errno)}};
+      remove(path);
+      return failure;
+    }
+    if (descriptor >= 0 && lock_as_owner(descriptor)) {
+      alive.insert(path);
+      return TemporaryDirectory(path, descriptor);
+    }
+    close(descriptor); // another process removed the directory before the lock
+  }
 }
 
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory &&other)
+    : path_(std::exchange(other.path_, "")), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
 TemporaryDirectory::~TemporaryDirectory() {
-  if (path_.empty())
-    return;
-  std::lock_guard lock(alive_mutex);
-  remove(path_);
-  alive.erase(path_);
+  if (!path_.empty()) {
+    std::lock_guard lock(alive_mutex);
+    remove(path_);
+    alive.erase(path_);
+  }
+  if (descriptor_ >= 0)
+    close(descriptor_);
 }
 
 std::unique_lock<std::mutex> remove_temporary_directories() {

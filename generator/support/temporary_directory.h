@@ -16,9 +16,7 @@ public:
   /// $TMPDIR or /tmp.
   static Result<TemporaryDirectory> make();
 
-  TemporaryDirectory(TemporaryDirectory &&other) : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
+  TemporaryDirectory(TemporaryDirectory &&other);
   TemporaryDirectory &operator=(TemporaryDirectory &&) = delete;
   ~TemporaryDirectory();
 
@@ -26,8 +24,11 @@ public:
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
 private:
-  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+  TemporaryDirectory(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+
   std::string path_;
+  int descriptor_; // holds the lock that marks the directory as in use
 };
 
 /// Removes all temporary directories of this process; for the handler of an interrupt. While the

@@ -29,17 +29,22 @@ class StepTimes {
 public:
   /// Calls `work` and adds its time to `step`.
   template <typename Work> auto measure(Step step, const Work &work) {
-    counts_[size_t(step)]++;
     struct Watch {
-      double &seconds;
+      StepTimes &times;
+      Step step;
       std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
       ~Watch() {
-        seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        times.add(step,
+                  std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       }
-    } watch{seconds_[size_t(step)]};
+    } watch{*this, step};
     return work();
   }
 
+  void add(Step step, double seconds) {
+    counts_[size_t(step)]++;
+    seconds_[size_t(step)] += seconds;
+  }
   void add(const StepTimes &other);
 
   int count(Step step) const { return counts_[size_t(step)]; }

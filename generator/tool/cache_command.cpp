@@ -6,8 +6,7 @@
 
 #include "tool/command_line.h"
 #include "tool/diagnostic_printer.h"
-
-#include <iostream>
+#include "tool/output_files.h"
 
 #include <cstdio>
 
@@ -43,8 +42,7 @@ ExitCode run_cache(const CommandLine &line, CacheCommand command) {
   Result<std::string> text = run_cache_command(command, *options);
   if (!text)
     return fail(text.error());
-  std::cout << *text;
-  return ExitCode::ok;
+  return print(*text);
 }
 
 } // namespace tritonc

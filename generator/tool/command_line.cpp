@@ -3,8 +3,9 @@
 // Tested by tests/unit/tool/command_line_test.cpp.
 
 #include "tool/command_line.h"
+#include "tool/diagnostic_printer.h"
 
-#include "emit/files.h"
+#include "support/write_files.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -94,17 +95,38 @@ std::string library_name(const CommandLine &line) {
   return line.compile.name.empty() ? fs::path(header).stem().string() : line.compile.name;
 }
 
+// The files that the command reads. Included files are not known yet.
+std::vector<std::string> input_paths(const CommandLine &line) {
+  std::vector<std::string> paths = line.compile.sources;
+  for (const auto *files : {&line.compile.tuning, &line.compile.code_files, &line.inspected,
+                            &line.tune.problem_files, &line.tuning_from})
+    llvm::append_range(paths, *files);
+  for (const std::string &path :
+       {line.compile.variant_file, line.expected_manifest, line.tune.tuner})
+    if (!path.empty())
+      paths.push_back(path);
+  return paths;
+}
+
 std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
   for (const std::string &path :
        {line.header, line.c_header, line.registration, line.bundle, line.object, line.host_code,
-        line.manifest, line.report, line.depfile, line.output, line.codes_file, line.stamp,
-        line.diagnostics_file})
+        line.manifest, line.report, line.depfile, line.output, line.codes_file, line.plan_file,
+        line.stamp, line.diagnostics_file})
     if (!path.empty() && path != "-")
       paths.push_back(path);
   if (!line.keep_folder.empty())
     paths.push_back((fs::path(line.keep_folder) / "index.json").string());
   return paths;
+}
+
+// The same text for all spellings of a path, also if there is no such file yet.
+fs::path identity_of(const std::string &path) {
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error);
+  fs::path canonical = fs::weakly_canonical(absolute, error);
+  return error ? absolute.lexically_normal() : canonical; // an error: a loop of symbolic links
 }
 
 // Chooses the compression of images: zstd requires a driver for CUDA 12.4 or later.
@@ -181,6 +203,9 @@ std::optional<Error> complete(CommandLine &line) {
     return failure;
   if (std::optional<Error> failure = choose_warnings(line))
     return failure;
+  for (const std::string &folder : options.include_dirs)
+    if (std::error_code error; fs::exists(folder, error) && !fs::is_directory(folder, error))
+      return usage("cannot search `" + folder + "` for included files: it is not a directory");
   options.name = library_name(line);
   options.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
   Result<CacheOptions> cache = cache_options(line.cache_directory, line.cache_limit);
@@ -247,20 +272,33 @@ std::optional<Error> check_instantiation(const CommandLine &line) {
 }
 
 std::optional<Error> check_outputs(const CommandLine &line) {
+  if (std::optional<Error> failure = check_inputs_survive(line, input_paths(line)))
+    return failure;
   std::set<fs::path> taken;
-  for (const std::string &source : line.compile.sources)
-    taken.insert(fs::weakly_canonical(source));
   for (const std::string &path : output_paths(line))
-    if (!taken.insert(fs::weakly_canonical(path)).second)
-      return usage("`" + path + "` is given twice, or is also a source");
+    if (!taken.insert(identity_of(path)).second)
+      return usage("output `" + path + "` is given twice");
   return check_writable(output_paths(line));
 }
 
+std::optional<Error> check_inputs_survive(const CommandLine &line,
+                                          const std::vector<std::string> &inputs) {
+  std::set<fs::path> read;
+  for (const std::string &path : inputs)
+    read.insert(identity_of(path));
+  if (read.count(identity_of(line.diagnostics_file)))
+    printer.write_no_file();
+  for (const std::string &path : output_paths(line))
+    if (read.count(identity_of(path)))
+      return usage("output `" + path + "` is also an input");
+  return std::nullopt;
+}
+
 bool has_own_file(const CommandLine &line) {
-  std::vector<std::string> files = line.compile.sources;
+  std::vector<std::string> files = input_paths(line);
   llvm::append_range(files, output_paths(line));
-  fs::path own = fs::weakly_canonical(line.diagnostics_file);
-  auto is_own = [&](const std::string &path) { return fs::weakly_canonical(path) == own; };
+  fs::path own = identity_of(line.diagnostics_file);
+  auto is_own = [&](const std::string &path) { return identity_of(path) == own; };
   return llvm::count_if(files, is_own) == 1; // only the file itself
 }
 

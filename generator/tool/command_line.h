@@ -55,6 +55,7 @@ struct CommandLine {
   bool starts_anew = false;
   std::string launcher;
   std::vector<std::string> inspected;
+  std::string expected_manifest; // input of `tritonc verify`
   bool as_json = false;
   std::string emit, output;
   std::string min_driver, compression; // as written
@@ -82,11 +83,16 @@ std::optional<Error> complete(CommandLine &line);
 /// Returns an error if the options do not go together.
 std::optional<Error> check_instantiation(const CommandLine &line);
 
-/// Returns an error if an output is not writable, or if two outputs or an output and a source are
+/// Returns an error if an output is not writable, or if two outputs or an output and an input are
 /// the same file.
 std::optional<Error> check_outputs(const CommandLine &line);
 
-/// Whether the file of --diagnostics-to is neither a source nor another output.
+/// Returns an error if an output is one of the files that the command has read. For included files,
+/// which check_outputs cannot know. Also protects them from the file of --diagnostics-to.
+std::optional<Error> check_inputs_survive(const CommandLine &line,
+                                          const std::vector<std::string> &inputs);
+
+/// Whether the file of --diagnostics-to is neither an input nor another output.
 bool has_own_file(const CommandLine &line);
 
 } // namespace tritonc

@@ -3,6 +3,7 @@
 // Tested by tests/unit/tool/command_line_test.cpp.
 
 #include "support/version.h"
+#include "support/write_files.h"
 #include "tool/command_line.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,14 +13,22 @@
 
 #include <CLI/CLI.hpp>
 
+#include <sstream>
+
 namespace tritonc {
 namespace {
+
+// The types that --help shows for files. tests/unit/tool/bad_files_test.cpp gives every option of
+// these types all kinds of bad files.
+constexpr const char *input = "INPUT", *output = "OUTPUT";
 
 void add_source_options(CLI::App &command, CommandLine &line) {
   auto list = [&](const char *name, std::vector<std::string> &values, const char *text) {
     command.add_option(name, values, text)->allow_extra_args(false);
   };
-  command.add_option("SOURCES", line.compile.sources, "Triton-C files")->required();
+  command.add_option("SOURCES", line.compile.sources, "Triton-C files")
+      ->required()
+      ->type_name(input);
   list("-D", line.defines, "define a macro: NAME or NAME=TOKENS");
   list("-I", line.compile.include_dirs, "directory to search for included files");
   list("--arch", line.architectures, "GPU architectures, such as 80,90a");
@@ -29,8 +38,10 @@ void add_source_options(CLI::App &command, CommandLine &line) {
   command.add_option("--variants", line.compile.variants,
                      "restrict or add axes, for all kernels and GPUs or for one: "
                      "\"TM=32,64;TYPE=half;[matmul]TM=16;[sm_90a]TM=128\"");
-  command.add_option("--variant-file", line.compile.variant_file,
-                     "JSON list of variants: [{\"TM\": 64, \"TN\": [64, 128]}, ...]");
+  command
+      .add_option("--variant-file", line.compile.variant_file,
+                  "JSON list of variants: [{\"TM\": 64, \"TN\": [64, 128]}, ...]")
+      ->type_name(input);
   list("--where", line.compile.where,
        "compile only variants that meet this condition: \"TM * TN <= 16384 && TYPE != float\"");
   list("--specialize", line.compile.specialize,
@@ -59,8 +70,10 @@ void add_message_options(CLI::App &command, CommandLine &line) {
                   "format of errors and warnings: text, json (one document with a list of "
                   "locations, notes and texts) or sarif (2.1.0)")
       ->check(CLI::IsMember({"text", "json", "sarif"}));
-  command.add_option("--diagnostics-to", line.diagnostics_file,
-                     "write errors and warnings to this file, and as text to standard error");
+  command
+      .add_option("--diagnostics-to", line.diagnostics_file,
+                  "write errors and warnings to this file, and as text to standard error")
+      ->type_name(output);
 }
 
 void add_budget_options(CLI::App &command, CommandLine &line) {
@@ -78,10 +91,12 @@ void add_tuner_options(CLI::App &command, CommandLine &line) {
     return command.add_option(name, values, text)->allow_extra_args(false);
   };
   TuneOptions &tune = line.tune;
-  command.add_option("TUNER", tune.tuner, "tuner program that triton_add_tuner() builds");
+  command.add_option("TUNER", tune.tuner, "tuner program that triton_add_tuner() builds")
+      ->type_name(input);
   list("--problems", tune.problems,
        "problem sizes: \"M,N,K=64..4096; lda=K; ldb,ldc=N; A=M*K; B=K*N; C=M*N\"");
-  list("--problem-file", tune.problem_files, "the same as JSON: [{\"M\": [64, 128], ...}, ...]");
+  list("--problem-file", tune.problem_files, "the same as JSON: [{\"M\": [64, 128], ...}, ...]")
+      ->type_name(input);
   list("--kernels", tune.kernels, "select kernels: a,b")->delimiter(',');
   list("--types", tune.types, "select kernels with these types: TYPE=half,A=N")->delimiter(',');
   command
@@ -97,7 +112,8 @@ void add_tuner_options(CLI::App &command, CommandLine &line) {
   command.add_option("--parts", tune.parts, "number of concurrent tuners, which share the work")
       ->check(CLI::Range(1, 1024));
   command.add_flag("--quiet", line.is_quiet, "print no progress, only errors and warnings");
-  list("--from", line.tuning_from, "earlier measurements, from tritonc tune or a tuner");
+  list("--from", line.tuning_from, "earlier measurements, from tritonc tune or a tuner")
+      ->type_name(input);
 }
 
 void add_measurement_options(CLI::App &command, CommandLine &line) {
@@ -130,32 +146,46 @@ void add_cache_options(CLI::App &command, CommandLine &line) {
                      "max size of the cache, such as 500M; also $TRITONC_CACHE_LIMIT");
 }
 
+void add_jobs_option(CLI::App &command, CommandLine &line) {
+  command.add_option("--jobs,-j", line.compile.jobs, "number of concurrent jobs; 0 = one per core")
+      ->check(CLI::Range(0, 4096));
+}
+
 void add_output_options(CLI::App &command, CommandLine &line) {
-  command.add_option("--header", line.header, "write the C++ header");
-  command.add_option("--c-header", line.c_header, "write a header for C; requires --object");
+  command.add_option("--header", line.header, "write the C++ header")->type_name(output);
+  command.add_option("--c-header", line.c_header, "write a header for C; requires --object")
+      ->type_name(output);
   command
       .add_option("--tuning", line.compile.tuning,
                   "measurements of tritonc tune; launches choose variants by them")
-      ->allow_extra_args(false);
-  command.add_option("--registration", line.registration,
-                     "write a source that registers the kernels with a tuner");
-  command.add_option("--object", line.object, "write the object with the compiled kernels");
+      ->allow_extra_args(false)
+      ->type_name(input);
+  command
+      .add_option("--registration", line.registration,
+                  "write a source that registers the kernels with a tuner")
+      ->type_name(output);
+  command.add_option("--object", line.object, "write the object with the compiled kernels")
+      ->type_name(output);
   command
       .add_option("--emulate", line.emulate,
                   "architectures of --arch for which the object also gets code for the emulator")
       ->allow_extra_args(false);
-  command.add_option("--host-code", line.host_code, "write the --emulate code, a static library");
+  command.add_option("--host-code", line.host_code, "write the --emulate code, a static library")
+      ->type_name(output);
   command
       .add_option("--embed", line.embed, "where to put compiled kernels: object, header or bundle")
       ->check(CLI::IsMember({"object", "header", "bundle"}));
-  command.add_option("--bundle", line.bundle,
-                     "write the bundle of --embed bundle; programs load it at run time");
+  command
+      .add_option("--bundle", line.bundle,
+                  "write the bundle of --embed bundle; programs load it at run time")
+      ->type_name(output);
   command.add_option(
       "--target", line.target,
       "target triple of the object, such as aarch64-linux-gnu; default: this machine");
   command.add_option("--name", line.compile.name, "name of the library and its C++ namespace");
   command.add_option("--namespace", line.name_space, "C++ namespace; default: --name");
-  command.add_option("--manifest", line.manifest, "write a JSON list of the compiled code");
+  command.add_option("--manifest", line.manifest, "write a JSON list of the compiled code")
+      ->type_name(output);
   command
       .add_option("--require", line.compile.require,
                   "fail if any compiled code violates this: \"spills == 0\", \"regs <= 168\"")
@@ -163,11 +193,14 @@ void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_option(
       "--default-variant", line.compile.default_variant,
       "variant that a launch prefers: \"TM=128;TN=64\"; default: largest tiles without spills");
-  command.add_option("--report", line.report, "write a table of registers, shared memory, spills");
-  command.add_option("--depfile", line.depfile, "write the dependencies for the build system");
+  command.add_option("--report", line.report, "write a table of registers, shared memory, spills")
+      ->type_name(output);
+  command.add_option("--depfile", line.depfile, "write the dependencies for the build system")
+      ->type_name(output);
   command.add_option("--depfile-target", line.depfile_target,
                      "target of the depfile; default: the stamp");
-  command.add_option("--stamp", line.stamp, "file to touch after all outputs are written");
+  command.add_option("--stamp", line.stamp, "file to touch after all outputs are written")
+      ->type_name(output);
 
   std::vector<std::string> names;
   for (const auto &[name, stage] : stages)
@@ -180,7 +213,7 @@ void add_output_options(CLI::App &command, CommandLine &line) {
       ->delimiter(',')
       ->check(CLI::IsMember({"tile-ir", "llvm", "ptx", "cubin", "sass-stats"}));
   command.add_option("--keep-in", line.keep_folder, "directory for the files of --keep");
-  command.add_option("-o", line.output, "output of --emit; - = standard output");
+  command.add_option("-o", line.output, "output of --emit; - = standard output")->type_name(output);
   command.add_option("--print-after", line.compile.print_after,
                      "print the tile IR after this pass, or after all");
   command.add_flag("--verify-each", line.compile.verify_each, "verify the tile IR after each pass");
@@ -190,16 +223,17 @@ void add_output_options(CLI::App &command, CommandLine &line) {
                    "add source lines to the code, for profilers");
   command.add_option("--shard", line.shard,
                      "compile only one part of the machine code: I/N, such as 0/4 to 3/4");
-  command.add_option("--codes-to", line.codes_file, "output of --shard");
+  command.add_option("--codes-to", line.codes_file, "output of --shard")->type_name(output);
   command
       .add_option("--codes", line.compile.code_files,
                   "machine code from --shard; do not compile it again")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name(input);
   command.add_flag("--time-report", line.time_report, "print the time per step to standard error");
   command.add_flag("--werror", line.compile.warnings_are_errors,
                    "treat warnings about kernels as errors, with the exit code of --require");
   command.add_flag("--quiet", line.is_quiet, "print no progress, only errors and warnings");
-  command.add_option("--jobs,-j", line.compile.jobs, "number of concurrent jobs; 0 = one per core");
+  add_jobs_option(command, line);
 }
 
 } // namespace
@@ -239,10 +273,13 @@ Result<std::optional<Command>> read_command_line(int count, char **arguments, Co
   add_message_options(*report, line);
   add_budget_options(*report, line);
   add_tool_options(*report, line);
-  report->add_option("-o", line.output, "the HTML file; - = standard output")->required();
+  report->add_option("-o", line.output, "the HTML file; - = standard output")
+      ->required()
+      ->type_name(output);
   report->add_option("--tuning", line.compile.tuning, "measurements of tritonc tune, to plot")
-      ->allow_extra_args(false);
-  report->add_option("--jobs,-j", line.compile.jobs, "number of concurrent jobs; 0 = one per core");
+      ->allow_extra_args(false)
+      ->type_name(input);
+  add_jobs_option(*report, line);
   CLI::App *doctor =
       app.add_subcommand("doctor", "check this machine, and print a fix for each problem");
   doctor->add_option("--launcher", line.launcher, "launcher to test, as in TritonC_LAUNCHER");
@@ -260,22 +297,26 @@ Result<std::optional<Command>> read_command_line(int count, char **arguments, Co
     command
         .add_option("FILES", line.inspected,
                     "objects, programs, headers with code, cubins, fatbinary images")
-        ->required();
+        ->required()
+        ->type_name(input);
   };
   CLI::App *inspect = app.add_subcommand("inspect", "print the contents of written files");
   add_file_options(*inspect);
   inspect->add_flag("--json", line.as_json, "print JSON");
   CLI::App *verify = app.add_subcommand("verify", "check that code, launches and checksums match");
   add_file_options(*verify);
-  verify->add_option("--manifest", line.manifest, "manifest with the expected images");
+  verify->add_option("--manifest", line.expected_manifest, "manifest with the expected images")
+      ->type_name(input);
 
   CLI::App *tune = app.add_subcommand("tune", "measure variants on a GPU, for the next build");
   add_tuner_options(*tune, line);
   add_measurement_options(*tune, line);
-  tune->add_option("-o", line.output, "JSON file to update; entries of other problems stay");
+  tune->add_option("-o", line.output, "JSON file to update; entries of other problems stay")
+      ->type_name(output);
   tune->add_flag("--anew", line.starts_anew, "overwrite the JSON file");
   tune->add_option("--plan-to", line.plan_file,
-                   "measure nothing; write the plan for a tuner on another machine; see --from");
+                   "measure nothing; write the plan for a tuner on another machine; see --from")
+      ->type_name(output);
   CLI::App *bench =
       app.add_subcommand("bench", "compare the variant of a launch with the fastest variant");
   add_tuner_options(*bench, line);
@@ -287,7 +328,10 @@ Result<std::optional<Command>> read_command_line(int count, char **arguments, Co
   try {
     app.parse(count, arguments);
   } catch (const CLI::Success &success) { // --help, --version
-    app.exit(success);
+    std::ostringstream text;
+    app.exit(success, text, text);
+    if (std::optional<Error> failure = write_files({{"-", text.str()}}))
+      return *failure;
     return std::optional<Command>();
   } catch (const CLI::ParseError &error) {
     return Error{Message::usage, {std::string(error.what()) + "; see tritonc --help"}};

@@ -42,19 +42,16 @@ ExitCode run_compile(CommandLine &line) {
   if (!line.is_quiet && !printer.is_for_programs())
     line.compile.progress = &progress;
   CompileResult result = compile(line.compile);
+  std::optional<Error> failure = check_inputs_survive(line, result.dependencies);
   std::cerr << result.printed;
   print_all(result, result.code);
-  std::optional<Error> failure;
-  if (result.code == ExitCode::ok)
+  if (result.code == ExitCode::ok && !failure)
     failure = result.times.measure(Step::files, [&] { return write_outputs(line, result); });
   if (line.time_report)
     std::cerr << result.times.report();
   if (result.code != ExitCode::ok)
     return result.code;
-  if (failure)
-    return fail(*failure);
-  return std::cout.good() ? ExitCode::ok
-                          : fail({Message::cannot_write, {"standard output", "it is closed"}});
+  return failure ? fail(*failure) : ExitCode::ok;
 }
 
 } // namespace tritonc

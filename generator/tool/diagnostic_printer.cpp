@@ -4,7 +4,7 @@
 
 #include "tool/diagnostic_printer.h"
 
-#include "emit/files.h"
+#include "support/write_files.h"
 
 #include <iostream>
 #include <optional>

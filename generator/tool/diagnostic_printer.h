@@ -24,6 +24,9 @@ public:
 
   void print(const Diagnostic &message);
 
+  /// Keeps the file of set_format as it is: it is an input.
+  void write_no_file() { file_.clear(); }
+
   /// Writes the document before the tool ends with `code`. Returns the exit code, which differs
   /// from `code` if writing fails.
   ExitCode finish(ExitCode code);

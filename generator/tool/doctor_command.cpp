@@ -9,9 +9,9 @@
 
 #include "tool/command_line.h"
 #include "tool/diagnostic_printer.h"
+#include "tool/output_files.h"
 
 #include "support/version.h"
-#include <iostream>
 
 #include "support/child_process.h"
 #include "support/temporary_directory.h"
@@ -302,8 +302,8 @@ ExitCode run_doctor(CommandLine &line) {
   line.compile.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
   Diagnosis diagnosis =
       examine_machine({line.compile.tools, line.cache_directory, line.cache_limit, line.launcher});
-  std::cout << diagnosis.text;
-  return diagnosis.code;
+  ExitCode printed = print(diagnosis.text);
+  return printed == ExitCode::ok ? diagnosis.code : printed;
 }
 
 } // namespace tritonc

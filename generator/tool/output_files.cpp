@@ -7,17 +7,15 @@
 #include "emit/cpp/c_header.h"
 #include "emit/cpp/header.h"
 #include "emit/cpp/registration.h"
-#include "emit/files.h"
 #include "emit/object/host_archive.h"
 #include "emit/object/object.h"
 #include "emit/report/depfile.h"
 #include "emit/report/manifest.h"
 #include "emit/report/report.h"
-#include "tool/signals.h"
+#include "support/write_files.h"
+#include "tool/diagnostic_printer.h"
 
 #include <filesystem>
-#include <iostream>
-#include <mutex>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -27,14 +25,6 @@ namespace tritonc {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Writes to standard output if the path is "-"; else returns false.
-bool write_to_stdout(const std::string &path, const std::string &contents) {
-  if (path != "-")
-    return false;
-  std::cout << contents << std::flush;
-  return true;
-}
 
 // The requested library files: header, object, host code, manifest, report and so on.
 Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Library &library) {
@@ -72,7 +62,7 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
     files.push_back({line.registration, registration(*interface, line.object.empty())});
   if (!line.manifest.empty())
     files.push_back({line.manifest, manifest(library, bundle)});
-  if (!line.report.empty() && !write_to_stdout(line.report, report(library, bundle)))
+  if (!line.report.empty())
     files.push_back({line.report, report(library, bundle)});
   if (bundle) // before the object, which needs the bundle
     files.insert(files.begin(), {line.bundle, std::move(made->bytes)});
@@ -97,7 +87,7 @@ Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileRes
     if (!library)
       return library;
     files = std::move(*library);
-  } else if (!write_to_stdout(line.output, result.stage_output)) {
+  } else {
     files.push_back({line.output, std::move(result.stage_output)});
   }
   if (!line.depfile.empty()) {
@@ -136,18 +126,15 @@ std::optional<Error> write_outputs(const CommandLine &line, CompileResult &resul
   Result<std::vector<OutputFile>> files = output_files(line, result);
   if (!files)
     return files.error();
-  std::lock_guard lock(writing_outputs);
   if (std::optional<Error> failure = write_files(*files))
     return failure;
   remove_stale(line, *files);
   return std::nullopt;
 }
 
-std::optional<Error> write_output(const std::string &path, const std::string &contents) {
-  if (write_to_stdout(path, contents))
-    return std::nullopt;
-  std::lock_guard lock(writing_outputs);
-  return write_files({{path, contents}});
+ExitCode print(const std::string &text) {
+  std::optional<Error> failure = write_files({{"-", text}});
+  return failure ? fail(*failure) : ExitCode::ok;
 }
 
 } // namespace tritonc

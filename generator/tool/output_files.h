@@ -12,7 +12,8 @@ namespace tritonc {
 /// Writes all requested outputs of `tritonc compile`.
 std::optional<Error> write_outputs(const CommandLine &line, CompileResult &result);
 
-/// Writes one file; "-" is standard output.
-std::optional<Error> write_output(const std::string &path, const std::string &contents);
+/// Writes the text to standard output. Every command prints through it, so that a full disk or a
+/// closed pipe gives an error and not the exit code of success.
+ExitCode print(const std::string &text);
 
 } // namespace tritonc

@@ -10,12 +10,12 @@
 
 #include "tool/command_line.h"
 #include "tool/diagnostic_printer.h"
+#include "tool/output_files.h"
 #include "tool/signals.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <iostream>
 #include <map>
 
 namespace tritonc {
@@ -141,17 +141,20 @@ std::string plan_json(const CompileOptions &options, const Plan &plan,
 ExitCode run_plan(CommandLine &line) {
   if (std::optional<Error> failure = complete(line))
     return fail(*failure);
+  if (std::optional<Error> failure = check_outputs(line))
+    return fail(*failure);
   Watchdog watchdog(line.budget, end_with);
   line.compile.watchdog = &watchdog;
   Plan plan = tritonc::plan(line.compile.rules());
   if (plan.code != ExitCode::ok)
     return print_all(plan, plan.code);
   PlannedKernels planned = plan_kernels(line.compile);
+  if (std::optional<Error> failure = check_inputs_survive(line, planned.dependencies))
+    return fail(*failure);
   if (print_all(planned, planned.code) != ExitCode::ok)
     return planned.code;
-  std::cout << (line.as_json ? plan_json(line.compile, plan, planned)
-                             : plan_text(line.compile, plan, planned));
-  return ExitCode::ok;
+  return print(line.as_json ? plan_json(line.compile, plan, planned)
+                            : plan_text(line.compile, plan, planned));
 }
 
 } // namespace tritonc

@@ -6,9 +6,9 @@
 
 #include "compile.h"
 #include "emit/report/html_report.h"
+#include "support/write_files.h"
 #include "tool/command_line.h"
 #include "tool/diagnostic_printer.h"
-#include "tool/output_files.h"
 #include "tool/signals.h"
 
 #include <filesystem>
@@ -29,10 +29,11 @@ ExitCode run_report(CommandLine &line) {
     line.compile.name = std::filesystem::path(line.compile.sources[0]).stem().string();
   line.compile.details = line.compile.explain = true;
   CompileResult result = compile(line.compile);
+  std::optional<Error> failure = check_inputs_survive(line, result.dependencies);
   if (print_all(result, result.code) != ExitCode::ok)
     return result.code;
-  std::string page = report_page(result.library, result.printed);
-  std::optional<Error> failure = write_output(line.output, page);
+  if (!failure)
+    failure = write_files({{line.output, report_page(result.library, result.printed)}});
   return failure ? fail(*failure) : ExitCode::ok;
 }
 

@@ -6,10 +6,10 @@
 
 #include "support/child_process.h"
 #include "support/temporary_directory.h"
+#include "support/write_files.h"
 #include "tool/diagnostic_printer.h"
 
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/Signals.h"
 
 #include <csignal>
 #include <new>
@@ -18,23 +18,24 @@
 
 namespace tritonc {
 
-std::mutex writing_outputs;
-
 // A thread of its own may call any function; a signal handler may not.
 void handle_interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+  for (int signal : {SIGINT, SIGTERM})
     sigaddset(&signals, signal);
+  struct sigaction inherited = {};
+  sigaction(SIGHUP, nullptr, &inherited);
+  if (inherited.sa_handler != SIG_IGN) // nohup ignores it
+    sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::thread([signals] {
     int signal = 0;
     sigwait(&signals, &signal);
-    std::lock_guard lock(writing_outputs);
-    // Other threads still run, so the locks stop them from starting children or making directories.
+    // Other threads still run, so the locks stop them from starting children and creating files.
     auto no_more_children = kill_children();
     auto no_more_directories = remove_temporary_directories();
-    llvm::sys::RunInterruptHandlers(); // removes temporary output files
+    auto no_more_files = remove_temporary_files();
     // Die by the signal, as the sender expects.
     std::signal(signal, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
@@ -47,6 +48,7 @@ namespace {
 [[noreturn]] void end_at_once(ExitCode code) {
   auto no_more_children = kill_children();
   auto no_more_directories = remove_temporary_directories();
+  auto no_more_files = remove_temporary_files();
   _exit(int(code));
 }
 

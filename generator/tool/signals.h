@@ -4,15 +4,10 @@
 
 #include "support/result.h"
 
-#include <mutex>
-
 namespace tritonc {
 
-/// Lock it while the tool writes outputs: an interrupt waits until the outputs are consistent.
-extern std::mutex writing_outputs;
-
 /// Handles SIGINT, SIGTERM and SIGHUP on a separate thread: kills children, removes temporary files
-/// and ends the process by the signal.
+/// and ends the process by the signal. Under nohup, SIGHUP stays ignored.
 void handle_interrupts();
 
 /// Reports crashes, LLVM errors and lack of memory as messages with the right exit code.

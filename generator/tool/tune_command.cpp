@@ -5,6 +5,7 @@
 #include "tool/tune_command.h"
 
 #include "support/read_file.h"
+#include "support/write_files.h"
 #include "tool/command_line.h"
 #include "tool/diagnostic_printer.h"
 #include "tool/output_files.h"
@@ -55,6 +56,8 @@ ExitCode run_tune(CommandLine &line) {
     return fail(*usage("tritonc tune needs -o FILE.json, or --plan-to FILE"));
   if (line.tune.tuner.empty() && line.tuning_from.empty())
     return fail(*usage("tritonc tune needs a tuner, which triton_add_tuner() builds, or --from"));
+  if (std::optional<Error> failure = check_outputs(line))
+    return fail(*failure);
   TuningData data;
   if (!line.starts_anew && line.output != "-" && std::filesystem::exists(line.output)) {
     Result<TuningData> before = read_tuning_data(line.output);
@@ -74,7 +77,7 @@ ExitCode run_tune(CommandLine &line) {
     if (!plan)
       return fail(plan.error());
     if (!line.plan_file.empty()) {
-      std::optional<Error> failure = write_output(line.plan_file, llvm::join(*plan, ""));
+      std::optional<Error> failure = write_files({{line.plan_file, llvm::join(*plan, "")}});
       return failure ? fail(*failure) : ExitCode::ok;
     }
     TunerReports measured = run_with_progress(line, "measure", *plan);
@@ -86,7 +89,7 @@ ExitCode run_tune(CommandLine &line) {
     if (measured.failure) // keeps the finished measurements
       differences.push_back(*measured.failure);
   }
-  if (std::optional<Error> failure = write_output(line.output, data.json()))
+  if (std::optional<Error> failure = write_files({{line.output, data.json()}}))
     return fail(*failure);
   return fail_all(differences);
 }
@@ -113,12 +116,14 @@ ExitCode run_bench(CommandLine &line, const std::string &what) {
       return fail(*measured.failure);
     llvm::append_range(reports, measured.reports);
   }
+  std::string text;
   if (what == "measure")
-    std::cout << (line.as_json ? bench_json(reports) : bench_table(reports));
-  ExitCode code = fail_all(differences_of(reports));
-  if (what == "check" && code == ExitCode::ok)
-    std::cout << reports.size() << " problems, all variants agree\n";
-  return code;
+    text = line.as_json ? bench_json(reports) : bench_table(reports);
+  std::vector<Error> differences = differences_of(reports);
+  if (what == "check" && differences.empty())
+    text = std::to_string(reports.size()) + " problems, all variants agree\n";
+  ExitCode printed = print(text), code = fail_all(differences);
+  return printed == ExitCode::ok ? code : printed;
 }
 
 } // namespace tritonc

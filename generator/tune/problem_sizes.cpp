@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,7 @@ constexpr size_t max_problems = 100000;
 // --- Parameters of a kernel ----------------------------------------------------------------------
 
 struct TunerParameter {
-  std::string name;
+  std::string name, type;
   bool is_pointer = false, is_integer = false, is_optional = false;
 };
 
@@ -41,9 +42,18 @@ std::vector<TunerParameter> parameters_of(const std::string &signature) {
     parameter.is_integer =
         !parameter.is_pointer && (type.starts_with("i") || type.starts_with("u"));
     parameter.name = name.str();
+    parameter.type = type.str();
     parameters.push_back(parameter);
   }
   return parameters;
+}
+
+// Whether an integer type such as i32 or u8 has the value.
+bool holds(const std::string &type, int64_t value) {
+  unsigned bits = 64;
+  llvm::StringRef(type).drop_front().getAsInteger(10, bits);
+  return type.front() == 'u' ? value >= 0 && (bits >= 64 || llvm::isUIntN(bits, uint64_t(value)))
+                             : llvm::isIntN(bits, value);
 }
 
 // --- Values of a parameter -----------------------------------------------------------------------
@@ -168,6 +178,8 @@ public:
           planned.problem[parameter.name] = problem.at(parameter.name);
       if (std::optional<Error> failure = compute(planned.arguments))
         return failure;
+      if (std::optional<Error> failure = check_types(planned.arguments))
+        return failure;
       all.push_back(std::move(planned));
     }
     return std::nullopt;
@@ -235,6 +247,16 @@ private:
         return value.error();
       arguments[(*next)->first] = *value;
       left.erase(next);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Error> check_types(const std::map<std::string, int64_t> &arguments) const {
+    for (const TunerParameter &parameter : parameters_) {
+      auto value = arguments.find(parameter.name);
+      if (parameter.is_integer && value != arguments.end() && !holds(parameter.type, value->second))
+        return Error{Message::problem_too_large,
+                     {kernel_.name, parameter.name, std::to_string(value->second), parameter.type}};
     }
     return std::nullopt;
   }

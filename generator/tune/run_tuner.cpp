@@ -32,6 +32,12 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
+// A line of unknown length for a message.
+std::string shown(llvm::StringRef line) {
+  constexpr size_t max_length = 200;
+  return line.size() <= max_length ? line.str() : line.take_front(max_length).str() + "...";
+}
+
 // --- Tuner processes -----------------------------------------------------------------------------
 
 // One call of the tuner, with its input and output in files.
@@ -74,6 +80,19 @@ size_t count_done(const Call &call) {
   return llvm::StringRef(said).count("\nend\n");
 }
 
+// A tuner prints some hundred bytes per variant and problem. More than this is no tuner's output.
+constexpr uintmax_t max_output_bytes = uintmax_t(256) << 20;
+
+bool prints_too_much(const Call &call) {
+  for (const std::string &path : {call.files.output, call.files.errors}) {
+    std::error_code error;
+    if (uintmax_t bytes = std::filesystem::file_size(path, error);
+        !error && bytes > max_output_bytes)
+      return true;
+  }
+  return false;
+}
+
 // Waits until the tuner ends. Exit code 1 means that variants differ; the output has the details,
 // so this is no failure here.
 std::optional<Error> finish(const TuneOptions &options, Call &call,
@@ -81,13 +100,18 @@ std::optional<Error> finish(const TuneOptions &options, Call &call,
   constexpr std::chrono::milliseconds pause(20);
   std::optional<ChildResult> ended;
   while (!(ended = ended_child(call.pid))) {
+    if (prints_too_much(call)) {
+      end_child(call.pid);
+      return Error{Message::tuner_prints_too_much,
+                   {options.tuner, std::to_string(max_output_bytes >> 20)}};
+    }
     meanwhile();
     std::this_thread::sleep_for(pause);
   }
   const bool is_by_itself = ended->end == ChildResult::End::exited;
   if (is_by_itself && (ended->code == 0 || ended->code == 1))
     return std::nullopt;
-  std::string said = llvm::StringRef(contents_of(call.files.errors)).trim().str();
+  std::string said = shown(llvm::StringRef(contents_of(call.files.errors)).trim());
   if (said.empty())
     said = (is_by_itself ? "exit code " : "killed by signal ") + std::to_string(ended->code);
   return Error{Message::tuner_failed, {options.tuner, said}};
@@ -235,8 +259,10 @@ Result<std::vector<TunerKernel>> describe_tuner(const TuneOptions &options) {
     else if (fields[0] == "variant" && !kernels.empty())
       kernels.back().variants.push_back(fields[1]);
     else
-      return Error{Message::tuner_output, {options.tuner, line.str()}};
+      return Error{Message::tuner_output, {options.tuner, shown(line)}};
   }
+  if (kernels.empty())
+    return Error{Message::not_a_tuner, {options.tuner}};
   return kernels;
 }
 
@@ -336,7 +362,7 @@ Result<std::vector<TunerReport>> read_reports(const std::string &from, const std
   llvm::StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef line : lines)
     if (!reader.read(line.str()))
-      return Error{Message::tuner_output, {from, line.str()}};
+      return Error{Message::tuner_output, {from, shown(line)}};
   return std::move(reader.reports);
 }
 

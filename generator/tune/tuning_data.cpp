@@ -188,7 +188,7 @@ std::string signature_without_null(std::string signature) {
 
 // Measurements of a kernel that no longer fit, each once, for warnings.
 struct Leftovers {
-  std::set<std::string> parameters, variants, unmeasured;
+  std::set<std::string> parameters, names, variants, unmeasured;
 };
 
 std::optional<int> parameter_named(const std::vector<Parameter> &parameters,
@@ -242,7 +242,7 @@ void attach(const TuningEntry &entry, KernelEntry &kernel, Leftovers &leftovers)
   for (const auto &[name, value] : entry.problem) {
     std::optional<int> parameter = parameter_named(one->parameters, name);
     if (!parameter) {
-      leftovers.parameters.insert(entry.parameters);
+      leftovers.names.insert(name);
       return;
     }
     measurement.problem.emplace_back(*parameter, value);
@@ -286,6 +286,18 @@ std::string some_of(const std::set<std::string> &names) {
 
 } // namespace
 
+std::vector<Error> find_unknown_kernels(const TuningData &data,
+                                        const std::set<std::string> &kernels) {
+  std::set<std::string> unknown;
+  for (const auto &[key, entry] : data.entries())
+    if (!kernels.count(entry.kernel))
+      unknown.insert(entry.kernel);
+  std::vector<Error> said;
+  for (const std::string &name : unknown)
+    said.push_back({Message::tuning_unknown_kernel, {name, llvm::join(kernels, ", ")}});
+  return said;
+}
+
 std::vector<Error> attach(const TuningData &data, Library &library) {
   std::vector<Error> said;
   for (KernelEntry &kernel : library.kernels) {
@@ -297,6 +309,10 @@ std::vector<Error> attach(const TuningData &data, Library &library) {
     if (!leftovers.parameters.empty())
       said.push_back({Message::tuning_other_parameters,
                       {kernel.name, *leftovers.parameters.begin(),
+                       signature_of(kernel.variants.front().parameters)}});
+    if (!leftovers.names.empty())
+      said.push_back({Message::tuning_unknown_parameter,
+                      {kernel.name, *leftovers.names.begin(),
                        signature_of(kernel.variants.front().parameters)}});
     if (!leftovers.variants.empty())
       said.push_back({Message::tuning_gone, {kernel.name, some_of(leftovers.variants)}});

@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,10 @@ std::string sorted_words(const std::string &text);
 Result<TuningData> read_tuning_data(const std::string &path);
 /// The same from the file's text; messages name `path`.
 Result<TuningData> parse_tuning_data(const std::string &path, const std::string &text);
+
+/// Returns a warning for each kernel that the data names and that is not in `kernels`.
+std::vector<Error> find_unknown_kernels(const TuningData &data,
+                                        const std::set<std::string> &kernels);
 
 /// Attaches measurements to the library's kernels. Skips measurements that no longer fit, and
 /// returns a warning for these.

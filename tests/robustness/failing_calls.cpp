@@ -7,7 +7,7 @@
 //   - `write:3:kill`: SIGKILL ends the tool before the third write.
 //
 // The kinds are:
-//   - open: also mkdir and mkdtemp;
+//   - open: also mkdir, mkdtemp and mkostemp;
 //   - mkdtemp: only mkdtemp;
 //   - write, fsync, rename;
 //   - exec: posix_spawn.
@@ -129,6 +129,11 @@ FILE *fopen(const char *path, const char *mode) { return fopen64(path, mode); }
 char *mkdtemp(char *path) {
   static auto *next = original<char *(char *)>("mkdtemp");
   return fails("open", path) || fails("mkdtemp", path) ? nullptr : next(path);
+}
+
+int mkostemp(char *path, int flags) {
+  static auto *next = original<int(char *, int)>("mkostemp");
+  return fails("open", path) ? -1 : next(path, flags);
 }
 
 int mkdir(const char *path, mode_t mode) {

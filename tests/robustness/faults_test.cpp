@@ -1,4 +1,4 @@
-// Tests generator/emit/files.cpp and generator/jobs/cache.cpp: the outputs of a build after a
+// Tests generator/support/write_files.cpp and generator/jobs/cache.cpp: the outputs of a build after a
 // failure.
 //
 // The failures are:
@@ -85,7 +85,7 @@ public:
   int count_temporary_files() const {
     int count = 0;
     for (const auto &entry : fs::recursive_directory_iterator(files.path("")))
-      count += entry.path().extension() == ".tmp";
+      count += entry.path().filename().string().rfind(".tritonc-tmp-", 0) == 0;
     return count;
   }
 
@@ -140,9 +140,11 @@ int for_each_call(const std::string &kind, const std::string &how, const std::st
     }
     check_after(project, run, right);
     // A failure in the cache is harmless. A failure in an output is an error.
-    if (is_in_cache(run.path))
+    if (is_in_cache(run.path)) {
       CHECK(run.code == 0);
-    else if (kind != "open")
+      if (kind != "open")
+        CHECK(run.output.find("warning: cannot store code in the cache `") == 0);
+    } else if (kind != "open")
       CHECK(run.code == 3);
     // The next build succeeds.
     ToolRun next = project.compile();
@@ -154,7 +156,7 @@ int for_each_call(const std::string &kind, const std::string &how, const std::st
 
 int kills() {
   const char *text = std::getenv("TRITONC_KILLS");
-  return text ? std::atoi(text) : 20;
+  return text ? std::atoi(text) : 10;
 }
 
 std::string error(int number) { return std::to_string(number); }
@@ -230,6 +232,7 @@ TEST_CASE("SIGKILL at each call: outputs are old or new files") {
       CHECK(next.code == 0);
       CHECK(next.output == "");
       CHECK((project.contents() == right));
+      CHECK(project.count_temporary_files() == 0);
       if (!run.was_hit)
         break;
     }
@@ -253,7 +256,10 @@ TEST_CASE("SIGKILL at any moment: outputs are old or new files") {
 
   std::mt19937 random(7);
   int killed = 0, mixed = 0, now = 1; // index of the source
-  for (int round = 0; round < kills(); round++) {
+  // More rounds if the tool ends before the kill, because the machine was busy during the measurement.
+  const int max_rounds = 10 * kills();
+  int round = 0;
+  for (; killed < kills() && round < max_rounds; round++) {
     CAPTURE(round);
     bool is_cold = round % 2;
     if (is_cold)
@@ -278,10 +284,11 @@ TEST_CASE("SIGKILL at any moment: outputs are old or new files") {
     CHECK(next.code == 0);
     CHECK(next.output == "");
     CHECK((project.contents() == right[now]));
+    CHECK(project.count_temporary_files() == 0);
     now = !now;
   }
-  MESSAGE("killed ", killed, " of ", kills(), " times, ", mixed, " of them between two outputs");
-  CHECK(killed > kills() / 4);
+  MESSAGE("killed ", killed, " of ", round, " times, ", mixed, " of them between two outputs");
+  CHECK(killed == kills());
 }
 
 TEST_CASE("parallel builds: same outputs and same cache") {

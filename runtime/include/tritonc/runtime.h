@@ -82,7 +82,7 @@ enum {
   TRITONC_OK,
 
   // This machine cannot run the kernel. A program may take another path.
-  TRITONC_NO_DRIVER,           // the runtime cannot open the driver library
+  TRITONC_NO_DRIVER,           // the runtime cannot open the driver library, or it is not a driver
   TRITONC_DRIVER_TOO_OLD,      // the driver is older than CUDA 12.0 or lacks a needed function
   TRITONC_WRONG_EMULATOR,      // TRITONC_DRIVER names an emulator of another TritonC version
   TRITONC_NO_DEVICE,           // no such device: none is installed, or none is visible

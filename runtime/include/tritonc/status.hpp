@@ -20,7 +20,8 @@ enum class status_code : std::int32_t {
   ok,
 
   // This machine cannot run the kernel. A program may take another path.
-  no_driver,           // the runtime cannot open the driver library
+  no_driver,           // argument(): the library that TRITONC_DRIVER names, "" = libcuda.so.1; it
+                       // cannot be opened, or is not a driver
   driver_too_old,      // the driver is older than CUDA 12.0, or lacks the function argument()
   wrong_emulator,      // TRITONC_DRIVER names an emulator of another TritonC version
   no_device,           // no such device: none is installed, or none is visible

@@ -81,7 +81,13 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
   switch (code_) {
   case status_code::ok:
     return say("%s%sok");
-  case status_code::no_driver:
+  case status_code::no_driver: // detail: 1 = the library is not a driver
+    if (*argument())
+      return say("%s%s%s `%s`, which TRITONC_DRIVER names: set it to the path of a CUDA driver or "
+                 "of the TritonC emulator, or unset it",
+                 detail_ ? "there is no CUDA driver in" : "cannot open", argument());
+    if (detail_)
+      return say("%s%slibcuda.so.1 is not a CUDA driver: reinstall the NVIDIA driver");
     return say("%s%scannot open the CUDA driver (libcuda.so.1): install the NVIDIA driver, or set "
                "TRITONC_DRIVER to the path of its library");
   case status_code::driver_too_old:

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 
 namespace tritonc::v1::cuda {
 
@@ -37,10 +38,16 @@ public:
   Lock(const Lock &) = delete;
 };
 
+// The library that TRITONC_DRIVER named at the first call; a status refers to this copy. Guarded by
+// `opening` until it is complete.
+char named_library[4096];
+
 void *open_library() {
   // secure_getenv: setuid programs must not load a library that the user names.
-  if (const char *named = secure_getenv("TRITONC_DRIVER"); named && *named)
+  if (const char *named = secure_getenv("TRITONC_DRIVER"); named && *named) {
+    std::snprintf(named_library, sizeof named_library, "%s", named);
     return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+  }
   // A library that is already loaded may be the fake of a profiler or debugger: use it.
   if (void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
     return library;
@@ -77,9 +84,11 @@ bool resolve(GetProcAddress get, const char *name, int version, Function &functi
 status fill_table() {
   void *library = open_library();
   if (!library)
-    return lasting(status_code::no_driver, nullptr, 0);
+    return lasting(status_code::no_driver, named_library, 0);
   auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
   int version = version_of(library);
+  if (!dlsym(library, "cuDriverGetVersion"))
+    return lasting(status_code::no_driver, named_library, 1);
   if (!get || version < oldest_version)
     return lasting(status_code::driver_too_old, nullptr, version);
 #define TRITONC_RESOLVE(name, since, parameters)                                                   \

@@ -33,6 +33,28 @@ const std::string large_source =
     "  *(q + i[:, newaxis] * 256 + i[newaxis, :]) = sum;\n"
     "}\n";
 
+// A matmul of masked tiles. `attributes` are those of N, the leading dimension of W and Y.
+std::string masked_matmul_source(const std::string &attributes) {
+  return "__global__ void layer(half *X __readonly, half *W __readonly, half *Y, int M, int N " +
+         attributes +
+         ",\n"
+         "                      int K __multipleof(32)) {\n"
+         "  int rm[64] = get_program_id(0) * 64 + 0 ... 64;\n"
+         "  int rn[64] = get_program_id(1) * 64 + 0 ... 64;\n"
+         "  int rk[32] = 0 ... 32;\n"
+         "  half *px[64, 32] = X + rm[:, newaxis] * K + rk[newaxis, :];\n"
+         "  half *pw[32, 64] = W + rk[:, newaxis] * N + rn[newaxis, :];\n"
+         "  float sum[64, 64] = 0;\n"
+         "  for (int k = 0; k < K; k += 32, px += 32, pw += 32 * N) {\n"
+         "    half x[64, 32] = rm[:, newaxis] < M ? *px : 0;\n"
+         "    half w[32, 64] = rn[newaxis, :] < N ? *pw : 0;\n"
+         "    sum += x @ w;\n"
+         "  }\n"
+         "  half *py[64, 64] = Y + rm[:, newaxis] * N + rn[newaxis, :];\n"
+         "  *?(rm[:, newaxis] < M && rn[newaxis, :] < N)py = sum;\n"
+         "}\n";
+}
+
 CompileResult compiled(const std::string &source, std::vector<std::string> off) {
   TemporaryFolder files;
   CompileOptions options = {
@@ -63,13 +85,26 @@ TEST_CASE("-Wspills: locates the largest tile, notes its registers") {
   const Diagnostic &warning = result.diagnostics[0];
   CHECK(warning.name == "spills");
   CHECK(contains(warning.text, "`large` for sm_80 spills "));
-  CHECK(contains(warning.text, " bytes per thread; its tiles need "));
+  CHECK(contains(warning.text, " bytes per thread (stores and loads); its tiles need "));
   CHECK(warning.at.line == 6);
   REQUIRE(warning.notes.size() == 2);
   CHECK(warning.notes[0].text == "`sum` (f32[256,256]) takes 128 registers");
   CHECK(warning.notes[0].at.line == 6);
   CHECK(contains(warning.notes[1].text, "--require \"spills == 0\""));
   CHECK_FALSE(contains(compiled(transpose_source, {}).diagnostics_text, "spills"));
+}
+
+TEST_CASE("-Wmultiple-unknown: warns if a masked matmul loads 2 bytes") {
+  CompileResult narrow = compiled(masked_matmul_source(""), DiagnosticOptions().off);
+  REQUIRE(narrow.code == ExitCode::ok);
+  REQUIRE(narrow.diagnostics.size() == 1);
+  CHECK(narrow.diagnostics[0].name == "multiple-unknown");
+  CHECK(narrow.diagnostics[0].text == "this load moves 1 instead of 8 elements at a time, because "
+                                      "`N` is not known to be a multiple of 8");
+  CHECK(narrow.diagnostics[0].at.line == 11);
+  CHECK(contains(narrow.diagnostics_text, "declare `N __multipleof(8)`"));
+  CompileResult wide = compiled(masked_matmul_source("__multipleof(8)"), DiagnosticOptions().off);
+  CHECK(wide.diagnostics_text == "");
 }
 
 TEST_CASE("compile: cached warning follows the line of its cause") {

@@ -129,17 +129,23 @@ TEST_CASE("Cache: trim removes the least recently used entries") {
   CHECK(test.cache.get(keys[3]));
 }
 
-TEST_CASE("Cache: trim removes old temporary files, keeps new files") {
+TEST_CASE("Cache: trim removes temporary files of killed runs, no others") {
   TestCache test;
-  write(test.path("old.tmp"), "half");
-  write(test.path("new.tmp"), "half");
+  write(test.path(".tritonc-tmp-abcdef"), "half");
   write(test.path("a person's"), "file");
-  for (const char *name : {"old.tmp", "a person's"})
-    test.age(name, 120);
   CHECK(test.cache.trim(0).entries == 0);
-  CHECK_FALSE(fs::exists(test.path("old.tmp")));
-  CHECK(fs::exists(test.path("new.tmp")));
+  CHECK_FALSE(fs::exists(test.path(".tritonc-tmp-abcdef")));
   CHECK(fs::exists(test.path("a person's")));
+}
+
+TEST_CASE("Cache: put_failure is the reason of the first failed put") {
+  TestCache test;
+  CHECK_FALSE(test.cache.put_failure());
+  fs::create_directories(test.path(cache_key("a") + "/full")); // the rename fails
+  test.cache.put(cache_key("b"), "content");
+  CHECK_FALSE(test.cache.put_failure());
+  test.cache.put(cache_key("a"), "content");
+  CHECK(test.cache.put_failure() == "Is a directory");
 }
 
 TEST_CASE("Cache: several threads put, get and trim the same entries") {

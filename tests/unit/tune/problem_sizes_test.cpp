@@ -59,6 +59,16 @@ TEST_CASE("plan_problems: all combinations, with computed arguments") {
   CHECK(plan_of({"n=5;x=n;bias=n"}, {add}) == "problem\tadd\t\tn=5\tbias=5 n=5 x=5\n");
 }
 
+TEST_CASE("plan_problems: a value must fit the parameter's type") {
+  const std::string max_value = "2147483647", too_large = "2147483648";
+  CHECK(plan_of({"x=1;n=" + max_value}, {add}) ==
+        "problem\tadd\t\tn=" + max_value + "\tn=" + max_value + " x=1\n");
+  CHECK(plan_of({"x=1;n=" + too_large}, {add}) ==
+        "error: problems of `add`: n=" + too_large + " does not fit the type i32");
+  CHECK(plan_of({"M=" + max_value + ";K=1;lda=M+K;A,C=1;scale=1"}, {matmul}) ==
+        "error: problems of `matmul`: lda=" + too_large + " does not fit the type i32");
+}
+
 TEST_CASE("plan_problems: range gives its lower end and the doubles") {
   CHECK(sizes_of("n=64..512") == "64 128 256 512 ");
   CHECK(sizes_of("n=100..500:64") == "128 256 448 ");

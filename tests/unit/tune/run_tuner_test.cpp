@@ -94,6 +94,24 @@ TEST_CASE("read_reports: rejects a malformed line") {
   }
 }
 
+TEST_CASE("describe_tuner: rejects a program without kernels") {
+  TuneOptions options;
+  options.tuner = "/bin/true";
+  Result<std::vector<TunerKernel>> kernels = describe_tuner(options);
+  REQUIRE(!kernels);
+  CHECK(text(kernels.error()) ==
+        "error: `/bin/true` is not a tuner: it describes no kernels; build "
+        "tuners with triton_add_tuner()");
+}
+
+TEST_CASE("describe_tuner: stops a program that prints without end") {
+  TuneOptions options;
+  options.tuner = "/usr/bin/yes";
+  Result<std::vector<TunerKernel>> kernels = describe_tuner(options);
+  REQUIRE(!kernels);
+  CHECK(contains(text(kernels.error()), "error: stopped `/usr/bin/yes`: it printed more than "));
+}
+
 TEST_CASE("bench_table: shows how much slower the choice is") {
   Result<std::vector<TunerReport>> reports = read_reports(
       "it", gpu + problem(1, "time\tSIZE=1\t1000\t-\t\ntime\tSIZE=2\t1210\t-\t\nchoice\tSIZE=2\n") +

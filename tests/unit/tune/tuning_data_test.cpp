@@ -88,6 +88,26 @@ TEST_CASE("TuningData: json has one line per measurement, sorted") {
   CHECK(std::count(json.begin(), json.end(), '\n') == 5);
 }
 
+TEST_CASE("find_unknown_kernels: names kernels that no source has") {
+  TuningData tuning = data({entry(64, {{"SIZE=256", {1}}})});
+  CHECK(find_unknown_kernels(tuning, {"scale", "other"}).empty());
+  std::vector<Error> warnings = find_unknown_kernels(tuning, {"scael"});
+  REQUIRE(warnings.size() == 1);
+  CHECK(text(warnings[0]) ==
+        "warning: tuning data contain the unknown kernel `scale`; known kernels: scael "
+        "[-Wtuning-unknown-kernel]");
+}
+
+TEST_CASE("attach: names a problem that is not a parameter") {
+  TuningEntry renamed = entry(64, {{"SIZE=256", {1}}});
+  renamed.problem = {{"m", 64}};
+  Library to = library();
+  std::string said = attached(data({renamed}), to);
+  CHECK(contains(said, "ignoring tuning data of `scale`: the problems name `m`, which is not a "
+                       "parameter; parameters: "));
+  CHECK(to.kernels[0].measurements.empty());
+}
+
 TEST_CASE("TuningData: add merges, later measurement wins") {
   TuningData first = data({entry(64, {{"SIZE=256", {10}}}), entry(128, {{"SIZE=256", {20}}})});
   TuningData second = data({entry(128, {{"SIZE=1024", {15}}}), entry(256, {{"SIZE=256", {30}}})});

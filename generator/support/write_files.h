@@ -7,6 +7,7 @@
 
 #include "support/result.h"
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace tritonc {
 
 struct OutputFile {
-  std::string path;
+  std::string path; // "-" = standard output
   std::string content;
   bool even_if_unchanged = false; // false: a file with equal content keeps its timestamp
 };
@@ -25,6 +26,13 @@ std::optional<Error> check_writable(const std::vector<std::string> &paths);
 
 /// Writes all files, in this order. Put the file whose timestamp decides about the others last.
 /// After an error each file is unchanged or deleted.
+///
+/// The first call for a folder removes temporary files of killed runs from it.
 std::optional<Error> write_files(const std::vector<OutputFile> &files);
+
+/// Removes all temporary files of this process; for the handler of an interrupt. Waits until the
+/// renames of a write_files call have ended. While the returned lock lives, write_files creates and
+/// renames nothing.
+[[nodiscard]] std::unique_lock<std::mutex> remove_temporary_files();
 
 } // namespace tritonc
