@@ -1,4 +1,5 @@
-// The command line tool behind tests/campaign: runs any number of random kernels, or single cases.
+// The command line tool behind `tests/campaign random`: runs any number of random kernels, or
+// single cases.
 //
 //     random_campaign --kernels 100000 --jobs 8 --state s.txt --found folder
 //     random_campaign --show 17              # the kernel of a seed, as a file

@@ -14,8 +14,11 @@
 // only one stage is still being read. With that many iterations, or with one fewer, it is the first
 // stage.
 //
-//     test_necessity              # each kernel once for each way in which it synchronizes
-//     test_necessity --no-skip    # all variants with tiles up to 64
+// The ordinary run tries a part of the variants, and a part of the calls of each
+// (support/sample.h).
+//
+//     test_necessity              # a part, by the seed of the day
+//     test_necessity --no-skip    # all calls of all variants with tiles up to 64
 
 #include "backend/host_object.h"
 #include "backend/target_ops.h"
@@ -23,6 +26,7 @@
 #include "lower/host_kernel.h"
 #include "passes/pipeline.h"
 #include "support/host_code.h"
+#include "support/sample.h"
 #include "support/schedules.h"
 #include "support/tile_memory.h"
 #include "test_kernels/test_kernels.h"
@@ -36,6 +40,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <vector>
@@ -118,6 +123,10 @@ struct Change {
   TargetOp op;
   unsigned line; // of the source; 0 = unknown
 
+  // "cp_async_wait, one group less"
+  std::string kind() const {
+    return target_op_info(op).name.str() + (how == How::left_out ? "" : ", one group less");
+  }
   std::string text() const {
     std::string what = target_op_info(op).name.str();
     return (how == How::left_out ? what + " left out" : what + " for one group less") + ", line " +
@@ -300,7 +309,7 @@ struct Count {
 
 struct Totals {
   std::map<std::string, Count> counts; // by operation and change
-  Count shipped;                       // kernels in kernels/, without test kernels in forms/
+  Count shipped;                       // kernels in kernels/, without the test kernels
   int kernels = 0;
 
   Count sum() const {
@@ -317,6 +326,7 @@ struct Trial {
   const Variant &variant;
   const std::string gpu;
   const ir::Function &fn;
+  const Sample &sample;
   Totals &totals;
   Schedule schedule = {};
   struct Case {
@@ -380,8 +390,7 @@ struct Trial {
     apply(*module, change);
     int mode = objecting_mode(host_code_of(*module, kernel), modes_for(change.op));
     const Exception *exception = exception_for(test_kernel.file, gpu, change);
-    std::string name = target_op_info(change.op).name.str();
-    Count &count = totals.counts[name + (change.how == How::left_out ? "" : ", one group less")];
+    Count &count = totals.counts[change.kind()];
     count.calls++;
     if (mode > 0)
       MESSAGE("LATER ", test_kernel.file, " [", variant.text, "] for sm_", gpu, ": ", change.text(),
@@ -411,8 +420,21 @@ struct Trial {
     HostKernel kernel = describe(fn, *find_gpu(gpu));
     check_whole(host_code_of(*module, kernel));
     totals.kernels++;
+    std::set<size_t> chosen = chosen_of(changes);
+    for (size_t i = 0; i < changes.size(); i++)
+      if (chosen.contains(i) || !totals.counts.contains(changes[i].kind()))
+        try_change(*module, kernel, changes[i]);
+  }
+
+  // The sample, of each kernel at least one. try_all adds the first change of each kind.
+  std::set<size_t> chosen_of(const std::vector<Change> &changes) const {
+    std::vector<std::string> names;
     for (const Change &change : changes)
-      try_change(*module, kernel, change);
+      names.push_back(test_kernel.file + " [" + variant.text + "] for sm_" + gpu + " " +
+                      text_of(schedule) + ": " + change.text() + ", call " +
+                      std::to_string(change.call));
+    std::vector<size_t> some = sample.some_of(names);
+    return {some.begin(), some.end()};
   }
 };
 
@@ -494,21 +516,32 @@ ir::Function compiled(const TestKernel &test_kernel, const Variant &variant, con
   return fn;
 }
 
-// Tries `variant` for all GPUs, except where its skeleton is in `done`.
-void try_variant(const TestKernel &test_kernel, const Variant &variant, std::set<std::string> &done,
-                 Totals &totals) {
-  for (const char *gpu : gpus) {
-    ir::Function fn = compiled(test_kernel, variant, gpu, {});
-    if (done.insert(skeleton(fn)).second)
-      Trial{test_kernel, variant, gpu, fn, totals}.try_all();
+// ---- the sweep ----
+
+// One variant for one GPU in one schedule.
+struct Item {
+  const TestKernel *test_kernel;
+  Variant variant;
+  const char *gpu;
+  Schedule schedule = {};
+
+  std::string name() const {
+    return test_kernel->file + " [" + variant.text + "] for sm_" + gpu + " " + text_of(schedule);
   }
+};
+
+std::vector<Item> for_all_gpus(const TestKernel &test_kernel, const Variant &variant) {
+  std::vector<Item> items;
+  for (const char *gpu : gpus)
+    items.push_back({&test_kernel, variant, gpu});
+  return items;
 }
 
-// The same for warp-specialized schedules: for the variant's own tile, for the last schedule with
-// TMA loads, and for the last one with loads by threads. Larger tiles synchronize alike. Also for
-// consumer groups with several rounds, and for schedules in which all warps have the same role.
-void try_specialized(const TestKernel &test_kernel, const Variant &variant,
-                     std::set<std::string> &done, Totals &totals) {
+// Warp-specialized schedules: for the variant's own tile, for the last schedule with TMA loads, and
+// for the last one with loads by threads. Larger tiles synchronize alike. Also for consumer groups
+// with several rounds, and for schedules in which all warps have the same role.
+std::vector<Item> specialized(const TestKernel &test_kernel, const Variant &variant) {
+  std::vector<Item> items;
   std::vector<Schedule> schedules =
       test::complete_schedules_for(translated(test_kernel, variant), *find_gpu("90a"));
   schedules.pop_back(); // the baseline
@@ -522,35 +555,101 @@ void try_specialized(const TestKernel &test_kernel, const Variant &variant,
     for (int64_t times : schedule.coarsening)
       programs *= times;
     bool is_of_consumer_groups = schedule.consumer_groups > 1 && programs <= 2;
-    if (schedule.is_warp_specialized() &&
-        (schedule.consumer_groups > 1 ? !is_of_consumer_groups : !is_own && !is_least))
-      continue;
-    ir::Function fn = compiled(test_kernel, variant, "90a", schedule);
-    if (fn.shared_bytes > find_gpu("90a")->max_shared_bytes)
-      continue; // the compiler omits this schedule
-    if (done.insert(skeleton(fn)).second)
-      Trial{test_kernel, variant, "90a", fn, totals, schedule}.try_all();
+    if (!schedule.is_warp_specialized() ||
+        (schedule.consumer_groups > 1 ? is_of_consumer_groups : is_own || is_least))
+      items.push_back({&test_kernel, variant, "90a", schedule});
   }
+  return items;
 }
 
-Totals try_all(bool all) {
-  Totals totals;
-  std::set<std::string> done_deep, done_specialized; // for all kernels
+// All items, in lists with different rules for the sample.
+struct Items {
+  std::map<std::string, std::vector<Item>> baseline; // by file
+  std::vector<Item> deep, specialized;
+};
+
+Items all_items(bool all_variants) {
+  Items items;
+  auto append = [](std::vector<Item> &to, std::vector<Item> &&from) {
+    std::move(from.begin(), from.end(), std::back_inserter(to));
+  };
   for (const TestKernel &test_kernel : test_kernels()) {
     if (test_kernel.locks) // in the emulator, locks order nothing
       continue;
-    std::set<std::string> done;
-    for (const Variant &variant : variants_of(test_kernel, all)) {
-      if (all)
-        done.clear();
-      try_variant(test_kernel, variant, done, totals);
-    }
+    for (const Variant &variant : variants_of(test_kernel, all_variants))
+      append(items.baseline[test_kernel.file], for_all_gpus(test_kernel, variant));
     if (!test_kernel.steps.empty())
       for (const Variant &variant : variants_of(test_kernel, false))
-        try_variant(test_kernel, deep(variant), all ? done : done_deep, totals);
+        append(items.deep, for_all_gpus(test_kernel, deep(variant)));
     for (const Variant &variant : variants_to_specialize(test_kernel))
-      try_specialized(test_kernel, variant, all ? done : done_specialized, totals);
+      append(items.specialized, specialized(test_kernel, variant));
   }
+  return items;
+}
+
+std::vector<std::string> names_of(const std::vector<Item> &items) {
+  std::vector<std::string> names;
+  for (const Item &item : items)
+    names.push_back(item.name());
+  return names;
+}
+
+class Sweep {
+public:
+  Sweep(const Sample &items, const Sample &calls) : items_(items), calls_(calls) {}
+
+  // At least one of these items.
+  void try_some_of(const std::vector<Item> &items, const std::string &family) {
+    for (size_t i : items_.some_of(names_of(items)))
+      try_item(items[i], family);
+  }
+
+  // Goes on after the sample until each of these changes occurred.
+  void try_until(const std::vector<Item> &items, const std::string &family,
+                 const std::vector<std::string> &changes) {
+    auto is_missing = [&](const std::string &change) { return !totals.counts.contains(change); };
+    std::vector<std::string> names = names_of(items);
+    for (size_t i : items_.order(names))
+      if (items_.takes(names[i]) || std::any_of(changes.begin(), changes.end(), is_missing))
+        try_item(items[i], family);
+  }
+
+  Totals totals;
+
+private:
+  // Tries no two items of a family with the same skeleton.
+  void try_item(const Item &item, const std::string &family) {
+    ir::Function fn = compiled(*item.test_kernel, item.variant, item.gpu, item.schedule);
+    if (!item.schedule.is_baseline() && fn.shared_bytes > find_gpu(item.gpu)->max_shared_bytes)
+      return; // the compiler omits this schedule
+    if (done_[family].insert(skeleton(fn)).second)
+      Trial{*item.test_kernel, item.variant, item.gpu, fn, calls_, totals, item.schedule}.try_all();
+  }
+
+  const Sample &items_, &calls_;
+  std::map<std::string, std::set<std::string>> done_;
+};
+
+// The families are larger if not `all_variants`: then kernels share matmuls with the same skeleton.
+Totals try_all(bool all_variants, const std::vector<std::string> &changes) {
+  Sample sample = sample_of_this_run("necessity, variants", 10);
+  Sample calls = sample_of_this_run("necessity, calls", 20);
+  Items items = all_items(all_variants);
+  Sweep sweep(sample, calls);
+  if (all_variants) {
+    for (const auto &[file, of_file] : items.baseline)
+      for (const Item &item : of_file)
+        sweep.try_some_of({item}, file + item.variant.text);
+    for (std::vector<Item> *list : {&items.deep, &items.specialized})
+      for (const Item &item : *list)
+        sweep.try_some_of({item}, item.test_kernel->file);
+  } else {
+    for (const auto &[file, of_file] : items.baseline)
+      sweep.try_some_of(of_file, file);
+    sweep.try_some_of(items.deep, "deep");
+    sweep.try_until(items.specialized, "specialized", changes);
+  }
+  Totals &totals = sweep.totals;
   Count sum = totals.sum();
   for (const auto &[name, count] : totals.counts)
     MESSAGE(name, ": ", count.calls, ", objected to ", count.objected, " (", count.only_later,
@@ -570,18 +669,21 @@ void check(const Totals &totals) {
 
 } // namespace
 
+// Of each kernel at least one variant for one GPU, and of this at least one call.
 TEST_CASE("necessity: every kernel needs each synchronizing call") {
-  Totals totals = try_all(false);
+  const std::vector<std::string> changes = {
+      "barrier",           "cp_async_commit", "cp_async_wait",  "cp_async_wait, one group less",
+      "mbarrier_wait",     "mbarrier_arrive", "barrier_sync",   "wgmma_wait_f32",
+      "fence_proxy_async", "bulk_commit",     "bulk_wait_read", "warp_sync",
+      "cluster_arrive",    "cluster_wait"};
+  Totals totals = try_all(false, changes);
   check(totals);
-  for (const char *name :
-       {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less",
-        "mbarrier_wait", "mbarrier_arrive", "barrier_sync", "wgmma_wait_f32", "fence_proxy_async",
-        "bulk_commit", "bulk_wait_read", "warp_sync", "cluster_arrive", "cluster_wait"})
-    CHECK_MESSAGE(totals.counts[name].calls > 0, name);
+  for (const std::string &change : changes)
+    CHECK_MESSAGE(totals.counts[change].calls > 0, change);
 }
 
 TEST_CASE("necessity: every variant needs each synchronizing call" * doctest::skip()) {
-  check(try_all(true));
+  check(try_all(true, {}));
 }
 
 TEST_CASE("necessity: finds a duplicated call needless") {
@@ -589,7 +691,8 @@ TEST_CASE("necessity: finds a duplicated call needless") {
   Variant variant = variants_of(test_kernel, false)[0];
   ir::Function fn = compiled(test_kernel, variant, "80", {});
   Totals totals;
-  Trial trial{test_kernel, variant, "80", fn, totals};
+  Sample all("duplicated calls", 100, "");
+  Trial trial{test_kernel, variant, "80", fn, all, totals};
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = optimized(fn, *find_gpu("80"), context);
   HostKernel kernel = describe(fn, *find_gpu("80"));

@@ -1,7 +1,11 @@
-// Tests generator/compile.cpp and generator/emit/files.h: the same sources, options and tools give
-// the same bytes. User, folder, time and number of builds do not matter.
+// Tests generator/compile.cpp and generator/support/write_files.h: the same sources, options and
+// tools give the same bytes. User, folder, time and number of builds do not matter.
+//
+//     test_reproducible              # each setting with one of the choices, by the seed of the day
+//     test_reproducible --no-skip    # each setting with all choices
 
 #include "support/child_process.h"
+#include "support/sample.h"
 #include "support/scale_source.h"
 #include "support/temporary_folder.h"
 
@@ -102,10 +106,29 @@ const Setting settings[] = {
      .options = "--jobs 2 --cache-dir $CACHE"}, // the cache has all code
 };
 
-void check_all(const std::string &choice) {
+// Options that change outputs.
+const std::string choices[] = {
+    "--arch 80,90a --emulate 80,90a --host-code out/both.a --object out/both.o",
+    "--arch 75,90 --embed header",
+    "--arch 80,90a --line-info --object out/both.o",
+    "--arch 80,90a --checks --object out/both.o",
+};
+
+// The settings take turns over the choices, beginning at a random choice.
+std::vector<Setting> settings_for(size_t choice) {
+  test::Sample sample = test::sample_of_this_run("reproducible", 100 / int(std::size(choices)));
+  std::vector<Setting> chosen;
+  for (size_t i = 0; i < std::size(settings); i++)
+    if (sample.is_full() || (sample.number("turn") + i) % std::size(choices) == choice)
+      chosen.push_back(settings[i]);
+  return chosen;
+}
+
+void check_all(size_t number) {
+  const std::string &choice = choices[number];
   std::string first = build({}, choice);
   CHECK(first.find("/tritonc-") == std::string::npos); // the folder of this test
-  for (Setting setting : settings) {
+  for (Setting setting : settings_for(number)) {
     CAPTURE(setting.before.substr(0, 200));
     CAPTURE(setting.folder);
     CAPTURE(setting.options);
@@ -117,19 +140,10 @@ void check_all(const std::string &choice) {
 
 } // namespace
 
-TEST_CASE("same bytes: object and host code for the emulator") {
-  check_all("--arch 80,90a --emulate 80,90a --host-code out/both.a --object out/both.o");
-}
-
-TEST_CASE("same bytes: self-contained header") { check_all("--arch 75,90 --embed header"); }
-
-TEST_CASE("same bytes: --line-info, which names the source") {
-  check_all("--arch 80,90a --line-info --object out/both.o");
-}
-
-TEST_CASE("same bytes: --checks, which names the source") {
-  check_all("--arch 80,90a --checks --object out/both.o");
-}
+TEST_CASE("same bytes: object and host code for the emulator") { check_all(0); }
+TEST_CASE("same bytes: self-contained header") { check_all(1); }
+TEST_CASE("same bytes: --line-info, which names the source") { check_all(2); }
+TEST_CASE("same bytes: --checks, which names the source") { check_all(3); }
 
 TEST_CASE("different bytes: -D, --arch, --line-info and --checks") {
   std::string first = build({}, "--arch 80 --embed header");

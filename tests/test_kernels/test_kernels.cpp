@@ -627,6 +627,27 @@ std::vector<Variant> variants_to_specialize(const TestKernel &test_kernel) {
   return variants;
 }
 
+std::vector<std::string> names_of(const TestKernel &test_kernel,
+                                  const std::vector<Variant> &variants) {
+  std::vector<std::string> names;
+  for (const Variant &variant : variants)
+    names.push_back(test_kernel.file + " [" + variant.text + "]");
+  return names;
+}
+
+std::map<size_t, std::vector<const char *>> gpus_by_variant(const std::vector<std::string> &names,
+                                                            const std::vector<const char *> &gpus,
+                                                            const Sample &sample) {
+  std::vector<std::string> pairs;
+  for (const std::string &name : names)
+    for (const char *gpu : gpus)
+      pairs.push_back(name + " for sm_" + gpu);
+  std::map<size_t, std::vector<const char *>> chosen;
+  for (size_t i : sample.some_of(pairs))
+    chosen[i / gpus.size()].push_back(gpus[i % gpus.size()]);
+  return chosen;
+}
+
 std::set<std::string> files_to_specialize() {
   std::set<std::string> files;
   for (const TestKernel &test_kernel : test_kernels())

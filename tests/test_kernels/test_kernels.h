@@ -8,8 +8,10 @@
 
 #include "interpreter/interpreter.h"
 #include "language/front_end.h"
+#include "support/sample.h"
 
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 
@@ -73,6 +75,16 @@ std::vector<Variant> variants_of(const TestKernel &test_kernel, bool all);
 /// For matmuls of 16-bit types or tf32: every combination of the API's axes, each with a tile that
 /// a warp-specialized schedule supports. `test_kernel` is an element of test_kernels().
 std::vector<Variant> variants_to_specialize(const TestKernel &test_kernel);
+
+/// "kernels/matmul.tc [TYPE=half A=T ...]" for each variant.
+std::vector<std::string> names_of(const TestKernel &test_kernel,
+                                  const std::vector<Variant> &variants);
+
+/// The GPUs for which to test a variant, by the variant's index in `names`. `sample` chooses among
+/// all pairs of a variant and a GPU, and takes at least one.
+std::map<size_t, std::vector<const char *>> gpus_by_variant(const std::vector<std::string> &names,
+                                                            const std::vector<const char *> &gpus,
+                                                            const Sample &sample);
 
 /// The kernels with a variant that has a warp-specialized schedule.
 std::set<std::string> files_to_specialize();

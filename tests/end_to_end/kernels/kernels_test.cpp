@@ -1,15 +1,15 @@
-// Runs every kernel, the shipped kernels and the test kernels in forms/, as host code on the
-// emulator.
+// Runs every kernel, the shipped kernels and the test kernels, as host code on the emulator.
 //
 // The results must match the kernel's definition, and match the tile interpreter's results bit for
 // bit. The emulator checks for races, uninitialized reads, and out-of-bounds accesses. It must find
 // nothing, in any interleaving and at any landing time of copies. Code shared by two GPUs runs
 // once.
 //
-//     test_emulated_kernels              # about one variant per choice of types and layouts
-//     test_emulated_kernels --no-skip    # all variants with tiles up to 64: many minutes
+//     test_emulated_kernels              # a part, by the seed of the day (support/sample.h)
+//     test_emulated_kernels --no-skip    # all variants with tiles up to 64: tests/campaign emulated
 
 #include "support/host_code.h"
+#include "support/sample.h"
 #include "support/schedules.h"
 #include "support/tile_memory.h"
 #include "test_kernels/test_kernels.h"
@@ -32,7 +32,7 @@ using emulator::Order;
 
 namespace {
 
-constexpr const char *gpus[] = {"75", "80", "90a"};
+const std::vector<const char *> gpus = {"75", "80", "90a"};
 
 struct Mode {
   const char *name;
@@ -168,99 +168,150 @@ struct Trial {
       }
   }
 
-  void run() {
+  void run(const std::vector<const char *> &for_gpus) {
     std::mt19937 random(1);
     runs = test_kernel.runs(variant, random);
     interpret(translated());
-    for (const char *gpu : gpus)
+    for (const char *gpu : for_gpus)
       emulate_for(gpu);
+  }
+
+  // With few iterations and in one mode. Returns whether the schedule can be launched.
+  bool run_schedule(const char *gpu, size_t mode, const Schedule &schedule,
+                    const Schedule *second = nullptr) {
+    if (runs.empty()) {
+      std::mt19937 random(1);
+      runs.push_back(test_kernel.runs_of(variant, random, few_steps).back());
+      interpret(translated());
+    }
+    next_mode = mode;
+    int before = emulated;
+    emulate_for(gpu, schedule, second);
+    return emulated > before;
   }
 };
 
-void try_all(bool all_variants) {
+void try_all(bool all_variants, const Sample &sample) {
   for (const TestKernel &test_kernel : test_kernels()) {
     std::vector<Variant> variants = variants_of(test_kernel, all_variants);
     CAPTURE(test_kernel.file);
     REQUIRE_FALSE(variants.empty());
-    for (const Variant &variant : variants) {
-      Trial trial{test_kernel, variant};
-      trial.run();
+    for (const auto &[i, for_gpus] :
+         gpus_by_variant(names_of(test_kernel, variants), gpus, sample)) {
+      Trial trial{test_kernel, variants[i]};
+      trial.run(for_gpus);
       CHECK(trial.emulated > 0);
     }
   }
 }
 
-} // namespace
+// A schedule of a matmul for sm_90a, or two that share the work.
+struct MatmulSchedule {
+  Trial *trial;
+  size_t number; // selects the mode
+  Schedule schedule;
+  std::optional<Schedule> second = {};
 
-TEST_CASE("emulated kernels: every kernel matches the interpreter") { try_all(false); }
+  const char *kind() const {
+    return second                                              ? "split-K over launches"
+           : schedule.split_k > 1                              ? "split-K in a cluster"
+           : schedule.kind == Schedule::Kind::multistage_wgmma ? "multistage wgmma"
+           : schedule.kind == Schedule::Kind::multistage       ? "multistage"
+                                                               : "warp-specialized";
+  }
+  std::string name() const {
+    return trial->test_kernel.file + " [" + trial->variant.text + "] " + text_of(schedule);
+  }
+  bool run() const {
+    return trial->run_schedule("90a", number, schedule, second ? &*second : nullptr);
+  }
+};
 
-TEST_CASE("emulated kernels: every variant matches the interpreter" * doctest::skip()) {
-  try_all(true);
+// All schedules of one variant except for the baseline.
+std::vector<MatmulSchedule> matmul_schedules(Trial &trial, size_t &next_number) {
+  std::vector<MatmulSchedule> schedules;
+  for (Schedule &schedule : test::complete_schedules_for(trial.translated(), *find_gpu("90a")))
+    if (!schedule.is_baseline())
+      schedules.push_back({&trial, next_number++, std::move(schedule)});
+  if (auto launches = split_k_launches_for(trial.translated(), *find_gpu("90a")))
+    schedules.push_back({&trial, next_number++, launches->first, launches->second});
+  return schedules;
 }
 
+// Runs the sample. If none of its schedules can be launched, goes on until one can. Returns whether
+// there was one.
+bool run_some_of(const std::vector<MatmulSchedule> &schedules, const Sample &sample) {
+  std::vector<std::string> names;
+  for (const MatmulSchedule &schedule : schedules)
+    names.push_back(schedule.name());
+  bool ran = false;
+  for (size_t i : sample.order(names))
+    if (!ran || sample.takes(names[i]))
+      ran |= schedules[i].run();
+  return ran;
+}
+
+} // namespace
+
+TEST_CASE("emulated kernels: every kernel matches the interpreter") {
+  try_all(false, sample_of_this_run("emulated kernels", 12));
+}
+
+TEST_CASE("emulated kernels: every variant matches the interpreter" * doctest::skip()) {
+  try_all(true, sample_of_this_run("emulated kernels, all variants", 100));
+}
+
+// Of each kernel, at least one schedule of each kind.
 TEST_CASE("emulated kernels: matmul schedules match the interpreter") {
-  size_t next_mode = 0; // continues from the last kernel
-  std::set<std::string> files, divided, in_parts, together, alone;
-  std::set<std::string> expected = files_to_specialize(), expected_divided = files_to_divide();
-  for (const TestKernel &test_kernel : test_kernels())
-    for (const Variant &variant : variants_to_specialize(test_kernel)) {
-      Trial trial{test_kernel, variant};
-      trial.next_mode = next_mode;
-      std::mt19937 random(1);
-      trial.runs.push_back(test_kernel.runs_of(variant, random, few_steps).back());
-      trial.interpret(trial.translated());
-      for (const Schedule &schedule :
-           test::complete_schedules_for(trial.translated(), *find_gpu("90a"))) {
-        if (schedule.is_baseline())
-          continue; // the baseline
-        int before = trial.emulated;
-        trial.emulate_for("90a", schedule);
-        if (trial.emulated == before)
-          continue;
-        (schedule.split_k > 1                                ? divided
-         : schedule.kind == Schedule::Kind::multistage_wgmma ? together
-         : schedule.kind == Schedule::Kind::multistage       ? alone
-                                                             : files)
-            .insert(test_kernel.file);
-      }
-      if (auto launches = split_k_launches_for(trial.translated(), *find_gpu("90a"))) {
-        int before = trial.emulated;
-        trial.emulate_for("90a", launches->first, &launches->second);
-        if (trial.emulated > before)
-          in_parts.insert(test_kernel.file);
-      }
-      next_mode = trial.next_mode;
+  Sample sample = sample_of_this_run("emulated schedules of matmuls", 8);
+  size_t next_number = 0;
+  std::map<std::string, std::set<std::string>> files;
+  for (const TestKernel &test_kernel : test_kernels()) {
+    std::vector<Variant> variants = variants_to_specialize(test_kernel);
+    std::deque<Trial> trials;
+    std::map<std::string, std::vector<MatmulSchedule>> by_kind;
+    for (const Variant &variant : variants) {
+      trials.push_back({test_kernel, variant});
+      for (MatmulSchedule &schedule : matmul_schedules(trials.back(), next_number))
+        by_kind[schedule.kind()].push_back(std::move(schedule));
     }
+    for (const auto &[kind, schedules] : by_kind)
+      if (run_some_of(schedules, sample))
+        files[kind].insert(test_kernel.file);
+  }
+  std::set<std::string> expected = files_to_specialize(), expected_divided = files_to_divide();
   // Its checks use the loaded tiles, too.
   for (std::set<std::string> *all : {&expected, &expected_divided})
     all->erase("tests/test_kernels/checked_matmul.tc");
-  CHECK(files == expected);
-  CHECK(divided == expected_divided);
-  CHECK(in_parts == expected_divided);
+  CHECK(files["warp-specialized"] == expected);
+  CHECK(files["split-K in a cluster"] == expected_divided);
+  CHECK(files["split-K over launches"] == expected_divided);
   // Only with small enough tiles, which not every kernel has.
-  CHECK(together.size() >= 4);
-  CHECK(alone.size() >= 2);
+  CHECK(files["multistage wgmma"].size() >= 4);
+  CHECK(files["multistage"].size() >= 2);
 }
 
+// Of each kernel, at least one variant for each GPU.
 TEST_CASE("emulated kernels: mma with a producer warp matches the interpreter") {
-  size_t next_mode = 0;
+  Sample sample = sample_of_this_run("emulated mma with a producer warp", 5);
   std::map<std::string, std::set<std::string>> files;
-  for (const TestKernel &test_kernel : test_kernels())
-    for (const Variant &variant : variants_to_specialize(test_kernel))
-      // With many stages, and with three stages next to the buffer for one output tile.
-      for (const char *gpu : {"90", "120"}) {
-        Trial trial{test_kernel, variant};
+  // With many stages, and with three stages next to the buffer for one output tile.
+  for (const std::string gpu : {"90", "120"}) {
+    size_t number = 0;
+    for (const TestKernel &test_kernel : test_kernels()) {
+      std::vector<Variant> variants = variants_to_specialize(test_kernel);
+      std::vector<std::string> names = names_of(test_kernel, variants);
+      for (size_t i : sample.order(names)) {
+        if (files[gpu].contains(test_kernel.file) && !sample.takes(names[i]))
+          break;
+        Trial trial{test_kernel, variants[i]};
         Schedule schedule = test::schedules_for(trial.translated(), *find_gpu(gpu))[0];
-        if (!schedule.is_warp_specialized())
-          continue;
-        trial.next_mode = next_mode++;
-        std::mt19937 random(1);
-        trial.runs.push_back(test_kernel.runs_of(variant, random, few_steps).back());
-        trial.interpret(trial.translated());
-        trial.emulate_for(gpu, schedule);
-        if (trial.emulated > 0)
+        if (schedule.is_warp_specialized() && trial.run_schedule(gpu.c_str(), number + i, schedule))
           files[gpu].insert(test_kernel.file);
       }
+      number += variants.size();
+    }
+  }
   std::set<std::string> expected = files_to_divide();
   // Its checks use the loaded tiles, too.
   expected.erase("tests/test_kernels/checked_matmul.tc");

@@ -1,6 +1,5 @@
-// Tests that every pass keeps the semantics of every kernel: the shipped kernels, the kernels of
-// device/forms, and the kernels in forms/, which cover cases that a pass could break and that no
-// other kernel has.
+// Tests that every pass keeps the semantics of every kernel: the shipped kernels, and the test
+// kernels, which cover cases that a pass could break and that no shipped kernel has.
 //
 // The test interprets a kernel as translated, and again after each pass for each GPU, with the
 // baseline and with warp-specialized schedules, which take turns over the variants. Memory and
@@ -12,8 +11,8 @@
 // three after the last pass. If tensor maps do not fit the matrices, the runtime would use another
 // schedule, so the test compares nothing.
 //
-//     test_oracle                # about one variant per choice of types and layouts
-//     test_oracle --no-skip      # all variants with tiles up to 64 in all schedules: an hour
+//     test_oracle                # a part of the variants, by the seed of the day (support/sample.h)
+//     test_oracle --no-skip      # all variants with tiles up to 64: tests/campaign oracle
 
 #include "interpreter/interpreter.h"
 #include "test_kernels/test_kernels.h"
@@ -23,13 +22,16 @@
 #include "ir/schedule.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
+#include "support/sample.h"
 #include "support/schedules.h"
 #include "translate/translate.h"
 
 #include <doctest/doctest.h>
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <regex>
 #include <set>
@@ -40,7 +42,7 @@ using namespace tritonc::test;
 
 namespace {
 
-constexpr const char *gpus[] = {"75", "80", "90a"};
+const std::vector<const char *> gpus = {"75", "80", "90a"};
 constexpr Turns all_turns[] = {Turns::producer_first, Turns::workers_first, Turns::alternate};
 
 struct Outcome {
@@ -203,10 +205,10 @@ struct Trial {
     return chosen;
   }
 
-  void run(size_t number, size_t max_specialized) {
+  void run(const std::vector<const char *> &for_gpus, size_t number, size_t max_specialized) {
     std::mt19937 random(1);
     interpret_source_for(test_kernel.runs(variant, random));
-    for (const char *gpu : gpus) {
+    for (const char *gpu : for_gpus) {
       for (const Schedule &schedule : specialized(gpu, number, max_specialized))
         run_passes(gpu, schedule);
       run_passes(gpu, test::schedules_for(*translated(), *find_gpu(gpu)).back());
@@ -224,96 +226,139 @@ struct Trial {
     return schedule.is_warp_specialized();
   }
 
-  // Only warp-specialized schedules: two of them; one with split-K in a cluster, if any; and one
-  // with split-K over two launches. Also small schedules in which all warps have the same role.
-  // Returns which ones exist.
-  struct Tried {
-    size_t schedules;
-    bool by_cluster, by_launches;
+  // Warp-specialized schedules for sm_90a, by kind: two without split-K, one with split-K in a
+  // cluster, and one with split-K over two launches. Also the small schedules in which all warps
+  // have the same role.
+  struct Candidate {
+    Schedule schedule;
+    std::optional<SplitKLaunches> launches = {}; // instead of `schedule`
   };
-  Tried run_specialized(size_t number) {
-    std::mt19937 random(1);
-    interpret_source_for(test_kernel.runs_of(variant, random, few_steps));
+  std::map<std::string, std::vector<Candidate>> specialized_by_kind(size_t number) {
     constexpr size_t all = 100;
-    std::vector<Schedule> schedules = specialized("90a", number, 2), split;
+    std::map<std::string, std::vector<Candidate>> candidates;
+    std::vector<Schedule> split;
     for (const Schedule &schedule : specialized("90a", 0, all))
       if (schedule.split_k > 1)
         split.push_back(schedule);
       else if (!schedule.is_warp_specialized())
-        run_passes("90a", schedule, true);
-    for (const Schedule &schedule : schedules)
-      run_passes("90a", schedule, true);
+        candidates["one role"].push_back({schedule});
+    for (const Schedule &schedule : specialized("90a", number, 2))
+      candidates["specialized"].push_back({schedule});
     if (!split.empty())
-      run_passes("90a", split[number % split.size()], true);
-    std::optional<SplitKLaunches> launches = split_k_launches_for(*translated(), *find_gpu("90a"));
-    if (launches)
-      run_passes("90a", *launches);
-    return {schedules.size(), !split.empty(), launches.has_value()};
+      candidates["split-K in a cluster"].push_back({split[number % split.size()]});
+    if (auto launches = split_k_launches_for(*translated(), *find_gpu("90a")))
+      candidates["split-K over launches"].push_back({{}, *launches});
+    return candidates;
+  }
+
+  void run_candidate(const Candidate &candidate) {
+    if (runs.empty()) {
+      std::mt19937 random(1);
+      interpret_source_for(test_kernel.runs_of(variant, random, few_steps));
+    }
+    if (candidate.launches)
+      run_passes("90a", *candidate.launches);
+    else
+      run_passes("90a", candidate.schedule, true);
   }
 };
 
-// Each variant with one of its warp-specialized schedules in turn; with two if `all_variants`.
-void try_all(bool all_variants) {
+// Each variant of the sample with one of its warp-specialized schedules in turn; with two if
+// `all_variants`.
+void try_all(bool all_variants, const Sample &sample) {
   const size_t schedules = all_variants ? 2 : 1;
   size_t number = 0;
   for (const TestKernel &test_kernel : test_kernels()) {
     std::vector<Variant> variants = variants_of(test_kernel, all_variants);
     CAPTURE(test_kernel.file);
     REQUIRE_FALSE(variants.empty());
-    for (const Variant &variant : variants) {
+    for (const auto &[i, for_gpus] :
+         gpus_by_variant(names_of(test_kernel, variants), gpus, sample)) {
+      const Variant &variant = variants[i];
       Trial plain{test_kernel, variant, false}, checked{test_kernel, variant, true};
-      plain.run(number, schedules);
+      plain.run(for_gpus, number + i, schedules);
       CHECK(plain.interpreted > 0);
       if (ir::has_checks(*checked.translated())) {
-        checked.run(number, schedules);
+        checked.run(for_gpus, number + i, schedules);
         CHECK(checked.interpreted > 0);
         CHECK_FALSE(checked.expected.back().printed.empty());
         CHECK(plain.expected.back().printed.empty());
       }
-      number++;
     }
+    number += variants.size();
   }
 }
 
 } // namespace
 
-TEST_CASE("oracle: every pass keeps the semantics of every kernel") { try_all(false); }
-
-TEST_CASE("oracle: warp-specialized matmuls") {
-  std::set<std::string> files, by_cluster, by_launches;
-  size_t number = 0;
-  for (const TestKernel &test_kernel : test_kernels())
-    for (const Variant &variant : variants_to_specialize(test_kernel)) {
-      Trial trial{test_kernel, variant, false};
-      Trial::Tried tried = trial.run_specialized(number);
-      if (tried.schedules > 0)
-        files.insert(test_kernel.file);
-      if (tried.by_cluster)
-        by_cluster.insert(test_kernel.file);
-      if (tried.by_launches)
-        by_launches.insert(test_kernel.file);
-      number += tried.schedules;
-    }
-  CHECK(files == files_to_specialize());
-  CHECK(by_cluster == files_to_divide());
-  CHECK(by_launches == files_to_divide());
+TEST_CASE("oracle: every pass keeps the semantics of every kernel") {
+  try_all(false, sample_of_this_run("oracle", 8));
 }
 
+// Of each kernel at least one schedule, and of each kind at least one.
+TEST_CASE("oracle: warp-specialized matmuls") {
+  Sample sample = sample_of_this_run("oracle of specialized matmuls", 5);
+  struct Item {
+    Trial *trial;
+    Trial::Candidate candidate;
+    std::string name;
+  };
+  std::deque<Variant> variants;
+  std::deque<Trial> trials;
+  std::vector<Item> items;
+  std::map<std::string, std::set<std::string>> files;       // by kind
+  std::map<std::string, std::vector<std::string>> by_group; // names, by file and by kind
+  for (const TestKernel &test_kernel : test_kernels())
+    for (Variant &variant : variants_to_specialize(test_kernel)) {
+      size_t number = 2 * trials.size();
+      variants.push_back(std::move(variant));
+      trials.push_back({test_kernel, variants.back(), false});
+      for (auto &[kind, candidates] : trials.back().specialized_by_kind(number))
+        for (Trial::Candidate &candidate : candidates) {
+          std::string name = test_kernel.file + " [" + variants.back().text + "] " + kind + " " +
+                             text_of(candidate.schedule);
+          files[kind].insert(test_kernel.file);
+          by_group[kind].push_back(name);
+          by_group[test_kernel.file].push_back(name);
+          items.push_back({&trials.back(), std::move(candidate), name});
+        }
+    }
+  std::set<std::string> chosen;
+  for (const auto &[group, names] : by_group)
+    for (size_t i : sample.some_of(names))
+      chosen.insert(names[i]);
+  for (const Item &item : items)
+    if (chosen.contains(item.name))
+      item.trial->run_candidate(item.candidate);
+  CHECK(files["specialized"] == files_to_specialize());
+  CHECK(files["split-K in a cluster"] == files_to_divide());
+  CHECK(files["split-K over launches"] == files_to_divide());
+  CHECK(files["one role"].size() > 3);
+}
+
+// Of each kernel, at least one variant with such a schedule.
 TEST_CASE("oracle: mma matmuls with a producer warp") {
+  Sample sample = sample_of_this_run("oracle of mma matmuls with a producer warp", 15);
   std::set<std::string> files;
   size_t number = 0;
-  for (const TestKernel &test_kernel : test_kernels())
-    for (const Variant &variant : variants_to_specialize(test_kernel)) {
-      Trial trial{test_kernel, variant, false};
+  for (const TestKernel &test_kernel : test_kernels()) {
+    std::vector<Variant> variants = variants_to_specialize(test_kernel);
+    std::vector<std::string> names = names_of(test_kernel, variants);
+    for (size_t i : sample.order(names)) {
+      if (files.contains(test_kernel.file) && !sample.takes(names[i]))
+        break;
+      Trial trial{test_kernel, variants[i], false};
       // With many stages, and with three stages next to the buffer for one output tile.
-      if (trial.run_by_mma(number++ % 2 ? "90" : "120"))
+      if (trial.run_by_mma((number + i) % 2 ? "90" : "120"))
         files.insert(test_kernel.file);
     }
+    number += variants.size();
+  }
   CHECK(files == files_to_divide());
 }
 
 TEST_CASE("oracle: every pass keeps the semantics of every variant" * doctest::skip()) {
-  try_all(true);
+  try_all(true, sample_of_this_run("oracle of all variants", 100));
 }
 
 TEST_CASE("oracle: every kernel file is listed") {
