@@ -131,12 +131,20 @@ constexpr std::string_view names_in_struct[] = {"args",    "params",  "launch", 
                                                 "prepare", "preload", "preload_on", "variants",
                                                 "variant", "info",    "code"};
 
+// The name without control characters, which would disturb a terminal.
+std::string shown(std::string name) {
+  for (char &c : name)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127)
+      c = '?';
+  return name;
+}
+
 std::optional<Error> check_namespace(const std::string &name) {
   for (size_t begin = 0; begin <= name.size();) {
     size_t end = std::min(name.find("::", begin), name.size());
     std::string part = name.substr(begin, end - begin);
     if (!is_identifier(part) || cpp_identifier(part) != part)
-      return Error{Message::bad_name, {comment_text(name)}};
+      return Error{Message::bad_name, {shown(name)}};
     begin = end + 2;
   }
   return std::nullopt;

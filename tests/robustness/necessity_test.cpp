@@ -518,8 +518,10 @@ ir::Function compiled(const TestKernel &test_kernel, const Variant &variant, con
 
 // ---- the sweep ----
 
-// One variant for one GPU in one schedule.
+// One variant for one GPU in one schedule. Items of a family that have the same skeleton need only
+// one test, of the first of them.
 struct Item {
+  std::string family;
   const TestKernel *test_kernel;
   Variant variant;
   const char *gpu;
@@ -530,17 +532,19 @@ struct Item {
   }
 };
 
-std::vector<Item> for_all_gpus(const TestKernel &test_kernel, const Variant &variant) {
+std::vector<Item> for_all_gpus(const std::string &family, const TestKernel &test_kernel,
+                               const Variant &variant) {
   std::vector<Item> items;
   for (const char *gpu : gpus)
-    items.push_back({&test_kernel, variant, gpu});
+    items.push_back({family, &test_kernel, variant, gpu});
   return items;
 }
 
 // Warp-specialized schedules: for the variant's own tile, for the last schedule with TMA loads, and
 // for the last one with loads by threads. Larger tiles synchronize alike. Also for consumer groups
 // with several rounds, and for schedules in which all warps have the same role.
-std::vector<Item> specialized(const TestKernel &test_kernel, const Variant &variant) {
+std::vector<Item> specialized(const std::string &family, const TestKernel &test_kernel,
+                              const Variant &variant) {
   std::vector<Item> items;
   std::vector<Schedule> schedules =
       test::complete_schedules_for(translated(test_kernel, variant), *find_gpu("90a"));
@@ -557,7 +561,7 @@ std::vector<Item> specialized(const TestKernel &test_kernel, const Variant &vari
     bool is_of_consumer_groups = schedule.consumer_groups > 1 && programs <= 2;
     if (!schedule.is_warp_specialized() ||
         (schedule.consumer_groups > 1 ? is_of_consumer_groups : is_own || is_least))
-      items.push_back({&test_kernel, variant, "90a", schedule});
+      items.push_back({family, &test_kernel, variant, "90a", schedule});
   }
   return items;
 }
@@ -568,6 +572,8 @@ struct Items {
   std::vector<Item> deep, specialized;
 };
 
+// With all variants, the families are small. Otherwise all variants of a kernel are a family, and
+// so are all deep and all specialized items.
 Items all_items(bool all_variants) {
   Items items;
   auto append = [](std::vector<Item> &to, std::vector<Item> &&from) {
@@ -576,13 +582,15 @@ Items all_items(bool all_variants) {
   for (const TestKernel &test_kernel : test_kernels()) {
     if (test_kernel.locks) // in the emulator, locks order nothing
       continue;
+    const std::string &file = test_kernel.file;
     for (const Variant &variant : variants_of(test_kernel, all_variants))
-      append(items.baseline[test_kernel.file], for_all_gpus(test_kernel, variant));
+      append(items.baseline[file],
+             for_all_gpus(all_variants ? variant.text : file, test_kernel, variant));
     if (!test_kernel.steps.empty())
       for (const Variant &variant : variants_of(test_kernel, false))
-        append(items.deep, for_all_gpus(test_kernel, deep(variant)));
+        append(items.deep, for_all_gpus(all_variants ? file : "", test_kernel, deep(variant)));
     for (const Variant &variant : variants_to_specialize(test_kernel))
-      append(items.specialized, specialized(test_kernel, variant));
+      append(items.specialized, specialized(all_variants ? file : "", test_kernel, variant));
   }
   return items;
 }
@@ -599,56 +607,64 @@ public:
   Sweep(const Sample &items, const Sample &calls) : items_(items), calls_(calls) {}
 
   // At least one of these items.
-  void try_some_of(const std::vector<Item> &items, const std::string &family) {
+  void try_some_of(const std::vector<Item> &items) {
     for (size_t i : items_.some_of(names_of(items)))
-      try_item(items[i], family);
+      try_item(items, i);
   }
 
   // Goes on after the sample until each of these changes occurred.
-  void try_until(const std::vector<Item> &items, const std::string &family,
-                 const std::vector<std::string> &changes) {
+  void try_until(const std::vector<Item> &items, const std::vector<std::string> &changes) {
     auto is_missing = [&](const std::string &change) { return !totals.counts.contains(change); };
     std::vector<std::string> names = names_of(items);
     for (size_t i : items_.order(names))
       if (items_.takes(names[i]) || std::any_of(changes.begin(), changes.end(), is_missing))
-        try_item(items[i], family);
+        try_item(items, i);
   }
 
   Totals totals;
 
 private:
-  // Tries no two items of a family with the same skeleton.
-  void try_item(const Item &item, const std::string &family) {
+  // Tries the first item of the family with the same skeleton instead, once. So the sample tries
+  // nothing else than the whole sweep.
+  void try_item(const std::vector<Item> &items, size_t number) {
+    const std::string &text = skeleton_of(items[number]);
+    if (text.empty())
+      return;
+    auto is_same = [&](const Item &item) {
+      return item.family == items[number].family && skeleton_of(item) == text;
+    };
+    const Item &item = *std::find_if(items.begin(), items.end(), is_same);
+    if (!done_.insert(&item).second)
+      return;
     ir::Function fn = compiled(*item.test_kernel, item.variant, item.gpu, item.schedule);
-    if (!item.schedule.is_baseline() && fn.shared_bytes > find_gpu(item.gpu)->max_shared_bytes)
-      return; // the compiler omits this schedule
-    if (done_[family].insert(skeleton(fn)).second)
-      Trial{*item.test_kernel, item.variant, item.gpu, fn, calls_, totals, item.schedule}.try_all();
+    Trial{*item.test_kernel, item.variant, item.gpu, fn, calls_, totals, item.schedule}.try_all();
+  }
+
+  // Empty if the compiler omits this schedule.
+  const std::string &skeleton_of(const Item &item) {
+    auto [at, is_new] = skeletons_.try_emplace(&item);
+    if (is_new) {
+      ir::Function fn = compiled(*item.test_kernel, item.variant, item.gpu, item.schedule);
+      if (item.schedule.is_baseline() || fn.shared_bytes <= find_gpu(item.gpu)->max_shared_bytes)
+        at->second = "skeleton\n" + skeleton(fn);
+    }
+    return at->second;
   }
 
   const Sample &items_, &calls_;
-  std::map<std::string, std::set<std::string>> done_;
+  std::map<const Item *, std::string> skeletons_;
+  std::set<const Item *> done_;
 };
 
-// The families are larger if not `all_variants`: then kernels share matmuls with the same skeleton.
 Totals try_all(bool all_variants, const std::vector<std::string> &changes) {
   Sample sample = sample_of_this_run("necessity, variants", 10);
   Sample calls = sample_of_this_run("necessity, calls", 20);
   Items items = all_items(all_variants);
   Sweep sweep(sample, calls);
-  if (all_variants) {
-    for (const auto &[file, of_file] : items.baseline)
-      for (const Item &item : of_file)
-        sweep.try_some_of({item}, file + item.variant.text);
-    for (std::vector<Item> *list : {&items.deep, &items.specialized})
-      for (const Item &item : *list)
-        sweep.try_some_of({item}, item.test_kernel->file);
-  } else {
-    for (const auto &[file, of_file] : items.baseline)
-      sweep.try_some_of(of_file, file);
-    sweep.try_some_of(items.deep, "deep");
-    sweep.try_until(items.specialized, "specialized", changes);
-  }
+  for (const auto &[file, of_file] : items.baseline)
+    sweep.try_some_of(of_file);
+  sweep.try_some_of(items.deep);
+  sweep.try_until(items.specialized, changes);
   Totals &totals = sweep.totals;
   Count sum = totals.sum();
   for (const auto &[name, count] : totals.counts)

@@ -429,3 +429,18 @@ TEST_CASE("insert_barriers: cluster_barrier includes a block barrier") {
   becomes(copy + "cluster_barrier\n async_wait {pending = 0}\n" + load("%a", "%s"),
           copy + "cluster_barrier\n async_wait {pending = 0}\n barrier\n" + load("%a", "%s"));
 }
+
+// With a time that grows as the square of the number of accesses, the test would exceed its limit.
+TEST_CASE("insert_barriers: 100,000 accesses to global memory") {
+  constexpr int count = 50'000;
+  std::string operations;
+  for (int i = 0; i < count; i++) {
+    std::string value = "%a" + std::to_string(i);
+    operations += value + " = load %q : f16\n store %q, " + value + "\n";
+  }
+  ir::Function fn = parsed(program(operations));
+  insert_barriers(fn);
+  int barriers = 0;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) { barriers += op.is(ir::Opcode::barrier_); });
+  CHECK(barriers == 2 * count - 1); // between all accesses
+}

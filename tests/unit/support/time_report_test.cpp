@@ -24,7 +24,8 @@ TEST_CASE("StepTimes: adds and compares with ptxas") {
   std::string report = one.report();
   CAPTURE(report);
   CHECK(contains(report, "    0.020   33.3      2  passes\n"));
-  CHECK(contains(report, "    0.060  100.0         total of all jobs; 1.50 times the time of ptxas"));
+  CHECK(
+      contains(report, "    0.060  100.0         total of all jobs; 1.50 times the time of ptxas"));
 }
 
 TEST_CASE("StepTimes: measure returns the result and counts the call") {
