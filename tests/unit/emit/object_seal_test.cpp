@@ -13,6 +13,7 @@
 #include "support/temporary_folder.h"
 #include "unit/emit/host_compiler.h"
 #include "unit/emit/sample_library.h"
+#include "unit/emit/written_library.h"
 
 #include <tritonc/descriptor.hpp>
 
@@ -32,18 +33,6 @@ using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 namespace {
 
 using Kernels = std::vector<KernelContents>;
-
-std::string object(const Library &library, const std::string &triple = "") {
-  Interface interface = *make_interface(library);
-  Result<std::string> bytes = object_file(*make_tables(interface), triple);
-  REQUIRE(bytes);
-  return *bytes;
-}
-
-std::string header(const Library &library) {
-  Interface interface = *make_interface(library);
-  return self_contained_header(library, interface, *make_tables(interface));
-}
 
 /// Whether everything that a launch reads is undamaged.
 bool is_launchable(const Result<Kernels> &kernels, size_t count) {

@@ -8,6 +8,7 @@
 #include "emit/tables.h"
 #include "unit/emit/host_compiler.h"
 #include "unit/emit/sample_library.h"
+#include "unit/emit/written_library.h"
 
 #include <doctest/doctest.h>
 
@@ -19,18 +20,6 @@ using namespace tritonc;
 namespace {
 
 using Kernels = std::vector<KernelContents>;
-
-std::string object(const Library &library, const std::string &triple = "") {
-  Interface interface = *make_interface(library);
-  Result<std::string> bytes = object_file(*make_tables(interface), triple);
-  REQUIRE(bytes);
-  return *bytes;
-}
-
-std::string header(const Library &library) {
-  Interface interface = *make_interface(library);
-  return self_contained_header(library, interface, *make_tables(interface));
-}
 
 Kernels read(Result<Kernels> kernels) {
   REQUIRE_MESSAGE(kernels, (kernels ? "" : text(kernels.error())));
