@@ -4,6 +4,7 @@
 #include "compile.h"
 
 #include "support/contains.h"
+#include "support/lines.h"
 #include "support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -40,15 +41,6 @@ std::string compiled(const std::string &variants, const char *gpu, Stage stage) 
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
   CHECK_MESSAGE(result.diagnostics_text == "", variants); // no spills, no ptxas advisory
   return result.stage_output;
-}
-
-// The lines of a text.
-std::vector<std::string> lines_of(const std::string &text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
-  return lines;
 }
 
 // The names of the registers in the braces of a line.

@@ -7,6 +7,7 @@
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
+#include "support/lines.h"
 #include "target/gpu.h"
 #include "unit/passes/run_pass.h"
 
@@ -32,14 +33,6 @@ constexpr std::string_view input_end = ".tir", expected_end = ".expected.tir";
 std::string contents(const fs::path &file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-std::vector<std::string> lines_of(const std::string &text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
-  return lines;
 }
 
 // The parts of `text` between separators, without blanks around them.
