@@ -1,6 +1,6 @@
 // Runs the kernels of language/ on the GPU: functions, reductions, scans, gathers in tiles, cache
 // hints, random numbers, and programs that share memory. The errors of functions must be within the
-// bounds in generator/language/reference/operators.md.
+// bounds in docs/pages/language/operators.md.
 
 #include "matrices.h"
 #include "support/philox.h"
