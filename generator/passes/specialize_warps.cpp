@@ -197,7 +197,8 @@ struct State {
     Type type = Type::shared(tile.elem, shape)
                     .with_layout(panel_layout(tile.shape, contiguous, bytes_of(tile.elem)));
     Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
-    buffer->name = copies_by_threads() ? root_of(from)->name : from->name;
+    const Value *named = copies_by_threads() ? root_of(from) : from;
+    buffer->name = named ? named->name : ""; // a selected pointer has no root
     return buffer;
   }
 

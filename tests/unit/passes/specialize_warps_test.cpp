@@ -421,6 +421,23 @@ TEST_CASE("specialize_warps: producer warps copy long rows in parts") {
   CHECK(shapes == std::set<ir::Shape>{{64, 64}});
 }
 
+TEST_CASE("specialize_warps: producer warps copy through one of two pointers") {
+  auto buffers_of = [](const std::string &text) {
+    ir::Function fn = by_warps(text);
+    std::vector<std::string> names;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::shared_alloc_))
+        names.push_back(op.result()->name);
+    });
+    return names;
+  };
+  std::string selected = with(matmul_kernel(), "%K: i32", "%K: i32, %odd: i1");
+  selected = with(selected, "%one =", "%AB = select %odd, %A, %B : ptr<f16>\n %one =");
+  CHECK(buffers_of(selected) == std::vector<std::string>{"A", "B"});
+  selected = with(selected, "view %A,", "view %AB,");
+  CHECK(buffers_of(selected) == std::vector<std::string>{"", "B"}); // no name of a parameter
+}
+
 TEST_CASE("specialize_warps: producer loads fill masked elements with 0") {
   CHECK_FALSE(contains(printed(by_warps(matmul_kernel())), "inside"));
   const std::string mask = R"(

@@ -51,6 +51,54 @@ const std::string declared =
 const std::string loads = R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
     half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
 
+// The explanation of a matmul with other values of these macros.
+std::string explained(const std::vector<Define> &changes, const std::string &gpu = "90a") {
+  std::vector<Define> defines = {
+      {"TM", "64"},
+      {"TN", "64"},
+      {"TK", "64"},
+      {"BEFORE", ""},
+      {"LENGTH", "K"},
+      {"LOAD_A", "*(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :])"},
+      {"MULTIPLY", "sum += a @ b"},
+      {"BEHIND", ""},
+  };
+  for (const Define &change : changes) {
+    auto same = [&](const Define &define) { return define.name == change.name; };
+    auto define = std::find_if(defines.begin(), defines.end(), same);
+    REQUIRE(define != defines.end());
+    *define = change;
+  }
+  KernelFile kernel(R"(
+__global__ void f(half *A, half *B, float *C, int *L, int K, int lda __multipleof(8),
+                  int ldb __multipleof(8), int ldc __multipleof(8)) {
+  int rm[TM] = get_program_id(0) * TM + 0 ... TM;
+  int rn[TN] = get_program_id(1) * TN + 0 ... TN;
+  int rk[TK] = 0 ... TK;
+  float sum[TM, TN] = 0;
+  BEFORE for (int k = 0; k < LENGTH; k += TK) {
+    half a[TM, TK] = LOAD_A;
+    half b[TK, TN] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);
+    MULTIPLY;
+  }
+  BEHIND;
+  *(C + rm[:, newaxis] * ldc + rn[newaxis, :]) = sum;
+})",
+                    defines);
+  FrontEndResult result = translate_source(kernel.input);
+  INFO(result.diagnostics_text);
+  REQUIRE(result.kernels.size() == 1);
+  return explain(result.kernels[0], *find_gpu(gpu), " for sm_" + gpu + ":");
+}
+
+// The text behind the heading, if it is one line.
+std::string only_line(const std::string &text) {
+  const std::string heading = "`f` for sm_90a:\n  note: ";
+  REQUIRE(text.rfind(heading, 0) == 0);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+  return text.substr(heading.size(), text.find('\n', heading.size()) - heading.size());
+}
+
 } // namespace
 
 TEST_CASE("explain: lists the schedules, best first") {
@@ -64,6 +112,13 @@ TEST_CASE("explain: lists the schedules, best first") {
   CHECK(contains(
       text, "  note: 128x128x64 warp-specialized, ping-pong: ping-pong with two consumer groups of "
             "2 x 2 x 1 programs each;"));
+  CHECK(contains(
+      text,
+      "  note: 64x128x64 warp-specialized, split-K partials: split-K of 1 x 2 x 1 programs over "
+      "one block per SM, with partials in a workspace; for few tiles with very large K\n"
+      "  note: 64x128x64 split-K reduction: a second launch adds the split-K partials in order "
+      "and runs the epilogue\n"));
+  CHECK_FALSE(contains(text, "multistage"));
   CHECK(contains(text, "  note: baseline: for small matmuls, and if a pointer or a row stride is"));
   CHECK_FALSE(contains(text, "__multipleof"));
 }
@@ -223,4 +278,80 @@ TEST_CASE("explain: one tf32 operand must be contiguous along K") {
   CHECK(contains(neither, "baseline: except for 16-bit types, wgmma takes only one operand"));
   CHECK(contains(neither, "`B`"));
   CHECK_FALSE(contains(neither, "specialized"));
+}
+
+TEST_CASE("explain: programs with a small tile have a schedule of all warps") {
+  std::string text = explained({{"TM", "16"}});
+  CHECK(contains(text, "  note: 128x256x64 warp-specialized: "));
+  CHECK(contains(text, "  note: 16x64x128 multistage: one block per SM uses all shared memory for "
+                       "more stages\n"));
+  CHECK_FALSE(contains(text, "multistage wgmma"));
+  text = explained({{"TN", "32"}});
+  CHECK(contains(text, "  note: 128x256x64 warp-specialized: "));
+  CHECK(contains(text, "  note: 64x32x128 multistage wgmma: all warps copy with cp.async and "
+                       "multiply with wgmma; 1 x 1 x 1 programs per block\n"));
+  CHECK_FALSE(contains(text, "multistage: "));
+}
+
+TEST_CASE("explain: gives the reason against the matmul, and nothing else") {
+  const std::string multiply = "sum += a @ b";
+  struct {
+    std::vector<Define> changes;
+    std::string text;
+  } cases[] = {
+      {{{"MULTIPLY", "sum += (float)(a + b)"}},
+       "baseline: no loop accumulates a matmul (`sum += a @ b`)"},
+      {{{"MULTIPLY", "sum = a @ b"}}, "baseline: no loop accumulates a matmul (`sum += a @ b`)"},
+      {{{"MULTIPLY", multiply + "; " + multiply}}, "baseline: the kernel has more than one matmul"},
+      {{{"BEFORE", "if (K > 64)"}},
+       "baseline: the matmul is inside control flow other than loops with a known iteration count"},
+      {{{"BEHIND", "*(A + rm[:, newaxis] * lda + rn[newaxis, :]) = (half)sum"}},
+       "baseline: the kernel also stores through `A`, or through a pointer that may alias it"},
+      {{{"BEHIND", "*(B + rm[:, newaxis] * lda + rn[newaxis, :]) = (half)sum"}},
+       "baseline: the kernel also stores through `B`, or through a pointer that may alias it"},
+      {{{"BEFORE", "int n = *L;"}, {"LENGTH", "n"}},
+       "baseline: the address of an operand depends on values that the kernel computes or loads"},
+      {{{"TK", "512"}}, "baseline: shared memory cannot hold two stages of the matmul"},
+      {{{"TM", "256"}, {"TN", "256"}},
+       "baseline: no block tile fits the program's tile, or programs cannot share a block"},
+  };
+  for (const auto &[changes, expected] : cases)
+    CHECK(only_line(explained(changes)) == expected);
+  CHECK(contains(explained(std::vector<Define>{}), "  note: 128x256x64 warp-specialized: "));
+}
+
+TEST_CASE("explain: gives the reason against TMA for each kind of address") {
+  const std::string nor =
+      "  note: baseline: producer warps cannot copy it element by element either";
+  struct {
+    std::vector<Define> changes;
+    std::string text;
+  } cases[] = {
+      {{{"BEFORE", "int ld = *L;"},
+        {"LOAD_A", "*(A + rm[:, newaxis] * ld + (k + rk)[newaxis, :])"}},
+       "no TMA for `A`: the host cannot compute its row stride"},
+      {{{"LOAD_A", "*?(rm[:, newaxis] * (k + rk)[newaxis, :] < K)(A + rm[:, newaxis] * lda + "
+                   "(k + rk)[newaxis, :])"}},
+       "no TMA for `A`: its mask is not a comparison of indices with values that the host knows"},
+  };
+  for (const auto &[changes, expected] : cases) {
+    std::string text = explained(changes);
+    CAPTURE(text);
+    CHECK(text.rfind("`f` for sm_90a:\n  note: " + expected + "\n" + nor, 0) == 0);
+    CHECK_FALSE(contains(text, "specialized"));
+  }
+  // A mask that the host knows.
+  CHECK(contains(explained({{"LOAD_A", "*?(rm[:, newaxis] < K)(A + rm[:, newaxis] * lda + "
+                                       "(k + rk)[newaxis, :])"}}),
+                 "  note: 128x256x64 warp-specialized: "));
+}
+
+TEST_CASE("explain: producer warps copy through one of two pointers") {
+  std::string text = explained({{"BEFORE", "half *P = K > 100 ? A : B;"},
+                                {"LOAD_A", "*(P + rm[:, newaxis] * lda + (k + rk)[newaxis, :])"}});
+  CAPTURE(text);
+  CHECK(contains(text, "warp-specialized, without TMA: producer warps copy element by element"));
+  CHECK(contains(
+      text, "  note: no TMA: an operand is loaded through a pointer that is not a parameter\n"));
+  CHECK_FALSE(contains(text, "element by element either"));
 }
