@@ -322,8 +322,9 @@ std::vector<std::string> warning_names() {
 }
 
 bool is_warning_name(const std::string &name) {
-  return llvm::is_contained(warning_names(), name) ||
-         clang::DiagnosticIDs::getGroupForWarningOption(name).has_value();
+  // clang has a group without a name.
+  return !name.empty() && (llvm::is_contained(warning_names(), name) ||
+                           clang::DiagnosticIDs::getGroupForWarningOption(name).has_value());
 }
 
 struct DiagnosticEngine::Parts {
