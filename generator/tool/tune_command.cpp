@@ -1,6 +1,6 @@
 // Runs `tritonc tune`, `bench` and `check`. See tune_command.h.
 //
-// Tested by tests/unit/tool/command_line_test.cpp and tests/end_to_end/tuning/.
+// Tested by tests/unit/tool/tune_command_test.cpp and tests/end_to_end/tuning/.
 
 #include "tool/tune_command.h"
 
@@ -23,7 +23,7 @@
 namespace tritonc {
 namespace {
 
-// Reads earlier measurements: JSON or tuner output.
+// Reads earlier measurements: JSON or tuner output. Adds the differences between variants.
 Result<TuningData> read_measured(const std::string &path, std::vector<Error> &differences) {
   Result<std::string> text = read_file(path, max_data_bytes);
   if (!text)
@@ -36,7 +36,7 @@ Result<TuningData> read_measured(const std::string &path, std::vector<Error> &di
   TuningData data;
   for (const TunerReport &report : *reports)
     data.add(report.entry);
-  differences = differences_of(*reports);
+  llvm::append_range(differences, differences_of(*reports));
   return data;
 }
 
@@ -56,6 +56,8 @@ ExitCode run_tune(CommandLine &line) {
     return fail(*usage("tritonc tune needs -o FILE.json, or --plan-to FILE"));
   if (line.tune.tuner.empty() && line.tuning_from.empty())
     return fail(*usage("tritonc tune needs a tuner, which triton_add_tuner() builds, or --from"));
+  if (line.tune.tuner.empty() && line.output.empty())
+    return fail(*usage("--plan-to needs a tuner, which triton_add_tuner() builds"));
   if (std::optional<Error> failure = check_outputs(line))
     return fail(*failure);
   TuningData data;
@@ -83,7 +85,7 @@ ExitCode run_tune(CommandLine &line) {
     TunerReports measured = run_with_progress(line, "measure", *plan);
     for (const TunerReport &report : measured.reports)
       data.add(report.entry);
-    differences = differences_of(measured.reports);
+    llvm::append_range(differences, differences_of(measured.reports));
     if (measured.failure && measured.reports.empty())
       return fail(*measured.failure);
     if (measured.failure) // keeps the finished measurements
