@@ -3,7 +3,7 @@
 // The output has one line per dependency of a build or a program. Below a problem, it has a line
 // that starts with "fix:" and gives the fix, as a command if possible.
 //
-// Tested by tests/unit/tool/doctor_test.cpp.
+// Tested by tests/unit/tool/doctor_test.cpp and tests/robustness/faults_test.cpp.
 
 #include "tool/doctor_command.h"
 
@@ -60,7 +60,7 @@ public:
     else
       say("architectures", llvm::join(gpu_names(), " "));
     examine_cache();
-    if (!options_.launcher.empty())
+    if (!options_.launcher.empty() && has_directory)
       examine_launcher();
     examine_driver();
     examine_variables();
@@ -92,6 +92,8 @@ private:
   }
 
   void mend_tools(const Error &failure) {
+    if (failure.id == Message::no_temporary_directory)
+      return; // examine_temporary_directories says how
     for (const char *name : {"TRITONC_PTXAS", "TRITONC_FATBINARY"})
       if (std::string value = variable(name); !value.empty() && is_about(failure, value))
         return mend("unset " + std::string(name));
@@ -103,10 +105,12 @@ private:
          "or later; then export CUDA_HOME=/usr/local/cuda; in the TritonC sources: cmake/setup.sh");
   }
 
+  // Messages about a tool that ran have only its file name.
   static bool is_about(const Error &failure, const std::string &path) {
     std::error_code error;
     for (const std::string &argument : failure.args)
-      if (argument == path || argument == fs::absolute(path, error).string())
+      if (argument == path || argument == fs::absolute(path, error).string() ||
+          argument == fs::path(path).filename().string())
         return true;
     return false;
   }
@@ -183,7 +187,9 @@ private:
       command.push_back(word);
     std::string program = command.empty() ? "" : path_of(command[0]);
     Result<TemporaryDirectory> directory = TemporaryDirectory::make();
-    if (program.empty() || !directory) {
+    if (!directory)
+      return;
+    if (program.empty()) {
       missing();
       say("launcher", "no program `" + options_.launcher + "`");
       return mend("cmake -U TritonC_LAUNCHER, or install the launcher");
@@ -220,7 +226,7 @@ private:
   }
 
   /// Checks the driver that programs with kernels will find; for the search order see
-  /// runtime/README.md.
+  /// docs/pages/reference/runtime.md.
   void examine_driver() {
     std::string named = variable("TRITONC_DRIVER");
     std::string name = named.empty() ? "libcuda.so.1" : named;

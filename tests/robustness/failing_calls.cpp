@@ -4,12 +4,14 @@
 // TRITONC_FAULT=<kind>:<n>:<how> selects the call and the failure:
 //   - `write:3:28`: the third write fails with errno 28;
 //   - `write:3:short`: the third write writes only half of its bytes;
-//   - `write:3:kill`: SIGKILL ends the tool before the third write.
+//   - `write:3:kill`: SIGKILL ends the tool before the third write;
+//   - `write:0:28`: each write fails with errno 28.
 //
 // The kinds are:
 //   - open: also mkdir, mkdtemp and mkostemp;
 //   - mkdtemp: only mkdtemp;
 //   - write, fsync, rename;
+//   - access, statvfs;
 //   - exec: posix_spawn.
 //
 // The library appends the path of the failed call to the file that TRITONC_FAULT_REPORT names. The
@@ -29,6 +31,7 @@
 #include <spawn.h>
 #include <string>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -75,7 +78,7 @@ void report(const char *path) {
 
 // Whether this call is the selected call. Counts the calls of the kind.
 bool is_hit(const char *kind, const char *path) {
-  if (fault().kind != kind || ++calls != fault().number)
+  if (fault().kind != kind || (++calls != fault().number && fault().number != 0))
     return false;
   report(path);
   if (fault().is_deadly)
@@ -170,6 +173,15 @@ int fsync(int fd) {
 
 int rename(const char *from, const char *to) {
   return fails("rename", to) ? -1 : int(syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+}
+
+int access(const char *path, int mode) noexcept {
+  return fails("access", path) ? -1 : int(syscall(SYS_faccessat, AT_FDCWD, path, mode));
+}
+
+int statvfs(const char *path, struct statvfs *status) noexcept {
+  static auto *next = original<int(const char *, struct statvfs *)>("statvfs");
+  return fails("statvfs", path) ? -1 : next(path, status);
 }
 
 int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,

@@ -1,5 +1,5 @@
 // Tests generator/support/write_files.cpp and generator/jobs/cache.cpp: the outputs of a build after a
-// failure.
+// failure. Also tests what `tritonc doctor` says about failures that only a faked system call shows.
 //
 // The failures are:
 //   - each system call of the tool fails once;
@@ -12,6 +12,7 @@
 // TRITONC_KILLS sets how often the tool is killed; the default is 20.
 
 #include "support/child_process.h"
+#include "support/contains.h"
 #include "support/scale_source.h"
 #include "support/temporary_folder.h"
 #include "support/tool_run.h"
@@ -334,4 +335,74 @@ TEST_CASE("parallel builds: each output comes from one of the sources") {
       CHECK_MESSAGE(run.code == 0, run.output);
     CHECK(project.count_temporary_files() == 0);
   }
+}
+
+namespace {
+
+// Runs `tritonc doctor` with a fault, as for TRITONC_FAULT.
+ToolRun doctor_with_fault(const std::string &fault, const std::string &environment,
+                          const std::string &options = "") {
+  return run_shell("exec env LD_PRELOAD=" TRITONC_FAILING_CALLS " TRITONC_FAULT=" + fault +
+                   " TRITONC_FAULT_REPORT=/dev/null TRITONC_CACHE_DIR=off " + environment +
+                   " " TRITONC_TOOL " doctor " + options);
+}
+
+// What the report says in the line that begins with `what`.
+std::string said_about(const std::string &report, const std::string &what) {
+  size_t begin = report.find("\n" + what + " ");
+  if (begin == report.npos)
+    return "";
+  begin = report.find_first_not_of(' ', begin + 1 + what.size());
+  return report.substr(begin, report.find('\n', begin) - begin);
+}
+
+} // namespace
+
+TEST_CASE("tritonc doctor: no ptxas in any folder, with the fix") {
+  ToolRun run = doctor_with_fault("access:0:" + error(ENOENT), "CUDA_HOME=/toolkit PATH=/a:/b");
+  CAPTURE(run.output);
+  CHECK(run.code == 3);
+  CHECK(said_about(run.output, "ptxas, fatbinary") ==
+        "error: cannot find `ptxas`: install the CUDA Toolkit, or set the path with --ptxas or "
+        "TRITONC_PTXAS");
+  CHECK(said_about(run.output, "searched").rfind("/toolkit/bin:/a:/b:/usr/local/cuda/bin:", 0) ==
+        0);
+  CHECK(contains(run.output, "  fix: apt-get install cuda-nvcc-13-0 from NVIDIA's packages, or "));
+  CHECK(said_about(run.output, "architectures").rfind("75 80 ", 0) == 0);
+
+  run = doctor_with_fault("access:9999:" + error(ENOENT), "");
+  CHECK(run.code == 0);
+  CHECK(said_about(run.output, "ptxas") != "");
+  CHECK(said_about(run.output, "searched") == "");
+  CHECK_FALSE(contains(run.output, "fix: apt-get"));
+}
+
+TEST_CASE("TemporaryDirectory: is in TMPDIR if memory has no room") {
+  const std::string fault = "statvfs:0:" + error(ENOSPC);
+  TemporaryFolder files;
+  ToolRun run = doctor_with_fault(fault, "TMPDIR=" + files.path());
+  CAPTURE(run.output);
+  CHECK(run.code == 0);
+  CHECK(said_about(run.output, "temporary directories") == files.path());
+  CHECK(files.count() == 0);
+  CHECK(said_about(doctor_with_fault(fault, "TMPDIR=").output, "temporary directories") == "/tmp");
+
+  std::error_code failure;
+  bool has_room = fs::space("/dev/shm", failure).available >= uintmax_t(64) << 20 && !failure;
+  run = doctor_with_fault("statvfs:9999:" + error(ENOSPC), "TMPDIR=" + files.path());
+  CHECK(said_about(run.output, "temporary directories") == (has_room ? "/dev/shm" : files.path()));
+}
+
+TEST_CASE("tritonc doctor: no temporary directory is code 3, one fix") {
+  ToolRun run = doctor_with_fault("statvfs:0:" + error(ENOSPC), "TMPDIR=/nowhere",
+                                  "--launcher no_such_program");
+  CAPTURE(run.output);
+  CHECK(run.code == 3);
+  CHECK(said_about(run.output, "temporary directories") ==
+        "error: cannot create a temporary directory in `/nowhere`: No such file or directory; set "
+        "TMPDIR to another directory");
+  CHECK(contains(run.output,
+                 "  fix: export TMPDIR=/tmp, or another writable directory with free space\n"));
+  CHECK_FALSE(contains(run.output, "fix: apt-get")); // ptxas is there, but could not run
+  CHECK_FALSE(contains(run.output, "launcher"));     // neither could the launcher
 }

@@ -10,6 +10,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <system_error>
 
 using namespace tritonc;
 
@@ -69,6 +72,46 @@ TEST_CASE("tritonc doctor: missing or old ptxas, with the fix") {
   CHECK(contains(run.output, "fix: unset TRITONC_PTXAS"));
 }
 
+TEST_CASE("tritonc doctor: missing fatbinary, with the fix") {
+  ToolRun run = doctor(no_cache + " TRITONC_FATBINARY=/nowhere/fatbinary");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "ptxas, fatbinary"),
+                 "cannot use `/nowhere/fatbinary` as `fatbinary`: no such program"));
+  CHECK(contains(about(run.output, "ptxas, fatbinary"), "fix: unset TRITONC_FATBINARY"));
+  FakeTool ptxas("ptxas", "echo 'Cuda compilation tools, release 13.0, V13.0.88'"); // is fine
+  run =
+      doctor(no_cache + " TRITONC_PTXAS=" + ptxas.path() + " TRITONC_FATBINARY=/nowhere/fatbinary");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "ptxas, fatbinary"), "fix: unset TRITONC_FATBINARY"));
+  run = doctor(no_cache, "--fatbinary /nowhere/fatbinary");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "ptxas, fatbinary"), "fix: remove --fatbinary"));
+}
+
+TEST_CASE("tritonc doctor: broken ptxas, with the fix") {
+  struct {
+    const char *script, *text;
+  } cases[] = {
+      {"echo 'fatal: no license'; exit 1", "failed for the question for its version: fatal: no l"},
+      {"kill -SEGV $$", "a signal killed `ptxas` on the question for its version: Segmentation"},
+      {"sleep 100", "`ptxas` timed out after 1 seconds on the question for its version"},
+      {"echo hello", "its version is unknown: hello"},
+      {"exit 0", "its version is unknown: it printed nothing"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.script);
+    FakeTool ptxas("ptxas", expected.script);
+    ToolRun run = doctor(no_cache + " TRITONC_PTXAS=" + ptxas.path(), "--timeout 1");
+    CAPTURE(run.output);
+    CHECK(run.code == 3);
+    CHECK(contains(about(run.output, "ptxas, fatbinary"), expected.text));
+    CHECK(contains(about(run.output, "ptxas, fatbinary"), "fix: unset TRITONC_PTXAS"));
+    run = doctor(no_cache, "--timeout 1 --ptxas " + ptxas.path());
+    CHECK(run.code == 3);
+    CHECK(contains(about(run.output, "ptxas, fatbinary"), "fix: remove --ptxas"));
+  }
+}
+
 TEST_CASE("tritonc doctor: ptxas fails or lacks the newest GPUs") {
   TemporaryFolder files;
   std::string real = about(doctor(no_cache).output, "ptxas");
@@ -104,6 +147,22 @@ TEST_CASE("tritonc doctor: code 0 with an unusable cache") {
   CHECK(contains(about(run.output, "cache"), "is not a size in bytes"));
 }
 
+TEST_CASE("tritonc doctor: full disk under the cache") {
+  TemporaryFolder files;
+  // Without ptxas, the cache is all that doctor writes to.
+  const std::string command =
+      "exec env TRITONC_PTXAS=/nowhere TRITONC_CACHE_DIR=" + files.path("cache") +
+      " " TRITONC_TOOL " doctor";
+  ToolRun run = run_shell("ulimit -f 0; " + command);
+  CAPTURE(run.output);
+  CHECK(contains(about(run.output, "cache"),
+                 files.path("cache") + ": cannot read back a written entry"));
+  CHECK(contains(about(run.output, "cache"), "fix: free some space, or export TRITONC_CACHE_DIR="));
+  run = run_shell(command);
+  CHECK_FALSE(contains(about(run.output, "cache"), "cannot read back"));
+  CHECK_FALSE(contains(about(run.output, "cache"), "fix: "));
+}
+
 TEST_CASE("tritonc doctor: --launcher must run tritonc") {
   CHECK(contains(about(doctor(no_cache, "--launcher env").output, "launcher"), "/env"));
   ToolRun run = doctor(no_cache, "--launcher 'env;A=1'");
@@ -115,6 +174,22 @@ TEST_CASE("tritonc doctor: --launcher must run tritonc") {
   run = doctor(no_cache, "--launcher echo");
   CHECK(run.code == 3);
   CHECK(contains(about(run.output, "launcher"), "does not run tritonc"));
+
+  TemporaryFolder files;
+  std::string launcher = files.write("launcher", "#!/bin/sh\necho busy; echo later; exit 1\n");
+  run = doctor(no_cache, "--launcher " + launcher); // not executable
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "launcher"), "no program `" + launcher + "`"));
+  std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
+  run = doctor(no_cache, "--launcher " + launcher);
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "launcher"),
+                 launcher + " does not run tritonc: busy\n")); // its first line
+  CHECK(contains(about(run.output, "launcher"), "fix: cmake -U TritonC_LAUNCHER, or set it to a"));
+  files.write("launcher", "#!/bin/sh\nexec \"$@\"\n");
+  run = doctor(no_cache, "--launcher " + launcher);
+  CHECK(run.code == 0);
+  CHECK(about(run.output, "launcher").rfind("launcher              " + launcher + "\n", 0) == 0);
 }
 
 TEST_CASE("tritonc doctor: missing, wrong or old driver is code 0") {
@@ -130,6 +205,68 @@ TEST_CASE("tritonc doctor: missing, wrong or old driver is code 0") {
   CHECK(contains(about(run.output, "driver"), ", CUDA 12.4, devices: sm_90, sm_80"));
   run = doctor(no_cache + " " + emulator + "version=11080");
   CHECK(contains(about(run.output, "driver"), "CUDA 11.8, which is too old to run kernels"));
+}
+
+TEST_CASE("tritonc doctor: driver without a device is code 0, with the fix") {
+  const std::string emulator =
+      no_cache + " TRITONC_DRIVER=" TRITONC_EMULATOR_LIBRARY " TRITONC_EMULATOR=";
+  ToolRun run = doctor(emulator + "fail=cuInit:*:100");
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "driver"), ", CUDA 12.4, no device (100)\n"));
+  CHECK(contains(about(run.output, "driver"), "fix: run nvidia-smi for the reason; "));
+  run = doctor(emulator + "fail=cuDeviceGetCount:*:3");
+  CHECK(contains(about(run.output, "driver"), ", CUDA 12.4, no device (0)\n"));
+  run = doctor(emulator + "fail=cuDriverGetVersion:*:999");
+  CHECK(contains(about(run.output, "driver"), " is not a CUDA driver\n"));
+  run = doctor(emulator + "gpu=80");
+  CHECK(contains(about(run.output, "driver"), ", CUDA 12.4, devices: sm_80\n"));
+  CHECK_FALSE(contains(about(run.output, "driver"), "fix: "));
+}
+
+TEST_CASE("tritonc doctor: libcuda.so.1 of the system, with the fix") {
+  TemporaryFolder files;
+  const std::string library = files.write("libcuda.so.1", "no library");
+  auto driver = [&] {
+    ToolRun run = doctor(no_cache + " LD_LIBRARY_PATH=" + files.path());
+    CHECK(run.code == 0);
+    return about(run.output, "driver").substr(22);
+  };
+  std::string found = driver();
+  CHECK(contains(found, "not found (required to run kernels, not to compile)\n"));
+  CHECK(contains(found, "fix: export TRITONC_DRIVER=" TRITONC_EMULATOR_LIBRARY
+                        " to run kernels that you compile with EMULATE ON"));
+  auto replace_by = [&](const char *other) {
+    std::filesystem::remove(library);
+    std::filesystem::create_symlink(other, library);
+  };
+  Dl_info libc;
+  REQUIRE(dladdr(reinterpret_cast<void *>(&std::getenv), &libc) != 0);
+  replace_by(libc.dli_fname);
+  found = driver();
+  CHECK(contains(found, "libcuda.so.1 is not a CUDA driver\n"));
+  CHECK(contains(found, "fix: reinstall the NVIDIA driver"));
+  replace_by(TRITONC_EMULATOR_LIBRARY);
+  found = driver();
+  CHECK(contains(found, "libcuda.so.1, CUDA 12.4, devices: sm_90\n"));
+  CHECK_FALSE(contains(found, "fix: "));
+}
+
+TEST_CASE("tritonc doctor: a tool without emulator suggests none") {
+  TemporaryFolder files;
+  std::filesystem::create_directories(files.path("bin"));
+  std::filesystem::create_directories(files.path("lib"));
+  std::error_code error; // of a link to another file system
+  std::filesystem::create_hard_link(TRITONC_TOOL, files.path("bin/tritonc"), error);
+  if (error)
+    std::filesystem::copy_file(TRITONC_TOOL, files.path("bin/tritonc"));
+  auto driver = [&] {
+    ToolRun run = run_shell("exec env " + no_cache + " TRITONC_DRIVER=/nowhere/libcuda.so " +
+                            files.path("bin/tritonc") + " doctor");
+    return about(run.output, "driver");
+  };
+  CHECK(contains(driver(), "fix: unset TRITONC_DRIVER"));
+  std::string emulator = files.write("lib/libtritonc_emulator.so", "");
+  CHECK(contains(driver(), "fix: export TRITONC_DRIVER=" + emulator + " to run"));
 }
 
 TEST_CASE("tritonc doctor: reports unknown TRITONC_ variables") {
