@@ -23,9 +23,7 @@ public:
     return Builder(fn, op->parent, op->parent->position_of(op) + 1);
   }
 
-  Function &function() { return fn_; }
   Block *block() { return block_; }
-  size_t position() const { return at_; }
   void set_location(Location location) { location_ = location; }
 
   /// Creates any operation. The other methods are shorthand for this one.

@@ -4,7 +4,7 @@
 // reason for the user first. The tile is the last reason, if no schedule exists and all other
 // requirements hold: it depends on all tiles that candidate_schedules tries.
 //
-// Tested by tests/unit/tool/explain_test.cpp.
+// Tested by tests/unit/schedule/missed_schedule_test.cpp and tests/unit/tool/explain_test.cpp.
 
 #include "schedule/missed_schedule.h"
 

@@ -6,7 +6,7 @@
 // A killed process leaves its directories behind, and they would occupy memory. So the first make()
 // of a process removes directories without an owner.
 //
-// Tested by tests/unit/support/temporary_directory_test.cpp.
+// Tested by tests/unit/support/temporary_directory_test.cpp and tests/robustness/faults_test.cpp.
 
 #include "support/temporary_directory.h"
 

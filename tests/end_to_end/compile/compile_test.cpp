@@ -7,10 +7,13 @@
 #include "support/contains.h"
 #include "support/scale_source.h"
 #include "support/temporary_folder.h"
+#include "unit/backend/fake_tool.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
+#include <sstream>
 
 using namespace tritonc;
 
@@ -275,6 +278,155 @@ TEST_CASE("compile: print_after prints the tile IR after a pass") {
   CHECK(result.code == ExitCode::usage);
   CHECK(contains(result.diagnostics_text, "unknown pass `nothing`; known passes: "));
   CHECK(contains(result.diagnostics_text, "form_views"));
+}
+
+TEST_CASE("compile: an error of the options stops before the kernels") {
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source),
+              no_json = files.write("data.json", "[1");
+  auto check_stopped = [](const CompileOptions &options, ExitCode code, const std::string &text) {
+    CompileResult result = compile(options);
+    CHECK(result.code == code);
+    CAPTURE(result.diagnostics_text);
+    CHECK(result.diagnostics.size() == 1);
+    CHECK(contains(result.diagnostics_text, text));
+    CHECK(result.library.kernels.empty());
+    CHECK(result.dependencies.empty());
+  };
+  const CompileOptions good = {.sources = {path}, .gpus = {find_gpu("80")}};
+  CompileOptions options = good;
+  options.require = {"spills == 0", "spilz == 0"};
+  check_stopped(options, ExitCode::usage, "invalid --require `spilz == 0`");
+  options = good;
+  options.specialize = {"n % 0"};
+  check_stopped(options, ExitCode::usage, "specialization `n % 0`, column ");
+  options = good;
+  options.tuning = {no_json};
+  check_stopped(options, ExitCode::usage, "cannot read tuning data from `" + no_json + "`");
+  options = good;
+  options.tools.ptxas = files.path("none");
+  check_stopped(options, ExitCode::environment, files.path("none"));
+}
+
+TEST_CASE("compile: a stage before the machine code needs no tools") {
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("scale.tc", scale_source)},
+                            .variants = "TYPE=float;SIZE=128",
+                            .gpus = {find_gpu("80")}};
+  options.tools.ptxas = files.path("none");
+  for (auto [stage, code] : {std::pair(Stage::tile_ir, ExitCode::ok),
+                             {Stage::ptx, ExitCode::ok},
+                             {Stage::cubin, ExitCode::environment}}) {
+    options.stage = stage;
+    CompileResult result = compile(options);
+    CHECK(result.code == code);
+    CHECK(result.stage_output.empty() == (code != ExitCode::ok));
+  }
+}
+
+TEST_CASE("compile: a stage needs one variant of one kernel") {
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("scale.tc", scale_source)},
+                            .variants = "TYPE=float",
+                            .gpus = {find_gpu("80")},
+                            .stage = Stage::ptx};
+  CompileResult result = compile(options);
+  CHECK(result.code == ExitCode::usage);
+  CHECK(contains(result.diagnostics_text, "--emit needs exactly one variant of one kernel for one "
+                                          "architecture, but found 2; "));
+  CHECK(result.stage_output.empty());
+  options.variants = "TYPE=float;SIZE=128";
+  CHECK(compile(options).code == ExitCode::ok);
+}
+
+TEST_CASE("compile: reports bad names and files before it makes code") {
+  TemporaryFolder files;
+  CompileOptions good = {.sources = {files.write("scale.tc", scale_source)},
+                         .variants = "TYPE=float;SIZE=128",
+                         .gpus = {find_gpu("80")}};
+  good.tools.ptxas = find_toolchain({})->ptxas;
+  CompileOptions options = good;
+  options.name = "no name";
+  CompileResult result = compile(options);
+  CHECK(result.code == ExitCode::usage);
+  CHECK(contains(result.diagnostics_text, "`no name` is not a valid C++ namespace"));
+  options = good;
+  options.code_files = {files.path("none")};
+  result = compile(options);
+  CHECK(result.code == ExitCode::usage);
+  CHECK(contains(result.diagnostics_text, "cannot read `" + files.path("none") + "`"));
+  CHECK(result.library.kernels[0].variants[0].images.empty());
+  CHECK(compile(good).code == ExitCode::ok);
+}
+
+TEST_CASE("compile: an error of the machine appears once, without variants") {
+  TemporaryFolder files;
+  FakeTool ptxas("ptxas",
+                 "case \"$*\" in *--version*) echo 'release 13.0, V13.0.88';; esac; exit 0");
+  CompileOptions options = {.sources = {files.write("scale.tc", scale_source)},
+                            .gpus = {find_gpu("80")}};
+  options.tools.ptxas = ptxas.path();
+  CompileResult result = compile(options);
+  CHECK(result.code == ExitCode::environment);
+  CAPTURE(result.diagnostics_text);
+  REQUIRE(result.diagnostics.size() == 1); // of four variants
+  CHECK(contains(result.diagnostics_text, "error: `ptxas` reported success for `scale` for sm_80"));
+  CHECK(result.diagnostics[0].notes.empty());
+}
+
+TEST_CASE("--explain: prints each kernel once per GPU and variant") {
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("scale.tc", scale_source)},
+                            .variants = "TYPE=float",
+                            .gpus = {find_gpu("80"), find_gpu("90a")},
+                            .explain = true};
+  CompileResult result = compile(options);
+  REQUIRE(result.code == ExitCode::ok);
+  std::vector<std::string> headings;
+  std::istringstream lines(result.printed);
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("`scale` for ", 0) == 0)
+      headings.push_back(line);
+  std::sort(headings.begin(), headings.end());
+  CHECK(headings == std::vector<std::string>{"`scale` for sm_80, TYPE=float SIZE=128:",
+                                             "`scale` for sm_80, TYPE=float SIZE=256:",
+                                             "`scale` for sm_90a, TYPE=float SIZE=128:",
+                                             "`scale` for sm_90a, TYPE=float SIZE=256:"});
+  options.explain = false;
+  CHECK(compile(options).printed == "");
+}
+
+TEST_CASE("plan_kernels: lists each kernel, or returns the error of a compilation") {
+  TemporaryFolder files;
+  std::string path = files.write("scale.tc", scale_source);
+  const CompileOptions good = {.sources = {path}, .gpus = {find_gpu("80"), find_gpu("90a")}};
+  PlannedKernels planned = plan_kernels(good);
+  REQUIRE(planned.code == ExitCode::ok);
+  CHECK(planned.diagnostics_text == "");
+  REQUIRE(planned.kernels.size() == 8); // four variants, two GPUs
+  CHECK(planned.kernels[0].source == path);
+  CHECK(planned.kernels[0].kernel == "scale");
+  CHECK(planned.kernels[0].specialization == "");
+  CHECK(planned.kernels[0].schedules == std::vector<std::string>{"baseline"});
+  CHECK(planned.dependencies == std::vector<std::string>{path});
+
+  auto check_failed = [](const CompileOptions &options, ExitCode code, const std::string &text) {
+    PlannedKernels failed = plan_kernels(options);
+    CHECK(failed.code == code);
+    CAPTURE(failed.diagnostics_text);
+    CHECK(contains(failed.diagnostics_text, text));
+    CHECK(failed.kernels.empty());
+  };
+  CompileOptions options = good;
+  options.sources = {files.path("none.tc")};
+  check_failed(options, ExitCode::usage, "cannot read `" + files.path("none.tc") + "`");
+  options.sources = {files.write("wrong.tc", "__global__ void f(float *p) { *p = q; }")};
+  check_failed(options, ExitCode::source_error, "undeclared identifier `q`");
+  options.sources = {path, files.write("again.tc", "__global__ void scale(float *p) { *p = 1; }")};
+  check_failed(options, ExitCode::source_error, "kernel `scale` is in ");
+  options = good;
+  options.specialize = {"[skale]n % 8"};
+  check_failed(options, ExitCode::usage, "unknown kernel `skale`");
 }
 
 TEST_CASE("preferences: no spills, then larger tiles, then source order") {

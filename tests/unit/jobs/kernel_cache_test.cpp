@@ -459,6 +459,7 @@ TEST_CASE("tritonc cache: output and exit codes") {
                  "limit       3.0 MiB"));
   CHECK(contains(run({"clear", "--cache-dir", directory}), "entries     0\n"));
   CHECK(project.entries().empty());
+  CHECK(run({"status", "--cache-dir", "off"}) == "0 cache       off\n");
   CHECK(contains(run({"status", "--cache-dir", "/dev/null"}), "3 error: cannot use the cache"));
   CHECK(contains(run({"nonsense"}), "2 error: "));
   CHECK(contains(run({}), "2 error: "));

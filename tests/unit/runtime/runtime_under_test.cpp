@@ -14,6 +14,10 @@ tritonc::status time_nothing(float &milliseconds) noexcept {
 
 tritonc::status_text message(const tritonc::status &status) noexcept { return status.message(); }
 
+tritonc::timer *new_timer() noexcept { return new tritonc::timer; }
+
+void delete_timer(tritonc::timer *timer) noexcept { delete timer; }
+
 const tritonc::RuntimeFunctions functions = {
     tritonc::abi::launch,
     tritonc::abi::prepare,
@@ -31,6 +35,15 @@ const tritonc::RuntimeFunctions functions = {
     tritonc::synchronize,
     time_nothing,
     message,
+    new_timer,
+    delete_timer,
+    &tritonc::timer::start,
+    &tritonc::timer::stop,
+    &tritonc::timer::has_started,
+    &tritonc::timer::milliseconds,
+#define VALUE(name) tritonc_##name,
+    {TRITONC_C_FUNCTIONS(VALUE)},
+#undef VALUE
 };
 
 } // namespace

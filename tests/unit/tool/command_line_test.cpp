@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace tritonc;
@@ -133,6 +134,7 @@ TEST_CASE("--embed bundle: same bytes for any --jobs, verify checks it") {
   CHECK(inspected.code == 0);
   CHECK(contains(inspected.output, " ok "));
   CHECK(contains(tritonc_with({"inspect", bundle}).output, "sm_80"));
+  CHECK(contains(tritonc_with({"inspect", "--json", object}).output, "\"bundle\": \"scale.tcb\""));
 
   // The header does not depend on the place of the code.
   std::string header = project.files.read("scale.hpp");
@@ -270,6 +272,16 @@ TEST_CASE("command line: an error is one line and code 2, no output") {
        "unknown kernel `scael`; known kernels: scale"},
       {{"compile", source, "--arch", "80", "--header", header, "--keep", "ptx"},
        "--keep STAGE,... and --keep-in FOLDER go together"},
+      {{"compile", source, "--arch", "80", "--emit", "ptx", "-o", header, "--keep", "ptx",
+        "--keep-in", "/tmp"},
+       "cannot use --keep with --emit"},
+      {{"compile", source, "--arch", "80", "--header", header, "-o", "-"},
+       "-o needs --emit; write a library with --header and --object"},
+      {{"compile", source, "--arch", "80", "--header", header, "--object", header + ".o", "--embed",
+        "header"},
+       "--embed header puts the code into the header; remove --object"},
+      {{"compile", source, "--arch", "80", "--object", header, "--registration", header + ".cpp"},
+       "--registration needs --header FILE, which declares the kernels"},
       {{"compile", source, "--arch", "80", "--header", header, "--compress", "zip"}, "zip"},
       {{"compile", source, "--arch", "80", "--header", header, "--require", "spill == 0"},
        "quantities: spills, regs"},
@@ -282,6 +294,12 @@ TEST_CASE("command line: an error is one line and code 2, no output") {
       {{"compile", source, "--arch", "80", "--shard", "0/2", "--codes-to", header, "--object",
         header + ".o"},
        "--shard writes only machine code"},
+      {{"compile", source, "--arch", "80", "--shard", "0/2", "--codes-to", header, "--emit", "ptx"},
+       "--shard writes only machine code"},
+      {{"compile", source, "--arch", "80", "--shard", "0/2", "--codes-to", header, "--keep", "ptx"},
+       "--shard writes only machine code"},
+      {{"compile", source, "--arch", "80", "--shard", "half", "--codes-to", header},
+       "invalid --shard half: expected I/N"},
       {{"compile", source, "--arch", "80", "--header", header, "--codes", source},
        "it is not an intact output of `tritonc compile --shard`"},
       {{"compile", source, "--arch", "80", "--header", header, "--min-driver", "525"},
@@ -292,6 +310,24 @@ TEST_CASE("command line: an error is one line and code 2, no output") {
         "size"},
        "--compress size requires a driver for CUDA 12.4 or later, but --min-driver is 12.3; use "
        "speed"},
+      {{"compile", source, "--arch", "80", "--header", header, "-Wnonsense"},
+       "unknown warning `-Wnonsense`; known warnings: "},
+      {{"compile", source, "--arch", "80", "--header", header, "--memory-limit", "much"},
+       "`much` is not a size in bytes"},
+      {{"compile", source, "--arch", "80", "--header", header, "--cache-limit", "lots"},
+       "`lots` is not a size in bytes"},
+      {{"cache", "status", "--cache-limit", "lots"}, "`lots` is not a size in bytes"},
+      {{"report", source, "-o", header}, "missing --arch"},
+      {{"report", source, "-o", header, "--arch", "1"}, "unknown architecture `1`"},
+      {{"plan", source, "--arch", "1"}, "unknown architecture `1`"},
+      {{"tune", "/bin/true", "--problems", "n=1"},
+       "tritonc tune needs -o FILE.json, or --plan-to FILE"},
+      {{"tune", "--problems", "n=1", "-o", header},
+       "tritonc tune needs a tuner, which triton_add_tuner() builds, or --from"},
+      {{"tune", "--from", source, "--plan-to", header}, "--plan-to needs a tuner"},
+      {{"bench", "--problems", "n=1"}, "missing tuner, which triton_add_tuner() builds"},
+      {{"check"}, "missing tuner, which triton_add_tuner() builds"},
+      {{"bench", "/bin/true"}, "`/bin/true` is not a tuner"},
       {{"bench", "--from", "/none/times.json"},
        "cannot read `/none/times.json`: No such file or directory"},
       {{"check", "--from", "/dev/zero"},
@@ -348,6 +384,83 @@ TEST_CASE("tritonc compile: full disk is code 3, no partial file") {
   CAPTURE(run.output);
   CHECK(run.code == 3);
   CHECK(project.files.count() == 1);
+}
+
+TEST_CASE("tritonc compile: messages do not end in an output if stderr is closed") {
+  Project project("__global__ void f(float *p) { *p = *p * 2.5; }\n"); // a warning
+  REQUIRE(contains(project.compile().output, "warning: "));
+  const std::string header = project.files.read("scale.hpp"),
+                    object = project.files.read("scale.o");
+  for (const char *name : {"scale.hpp", "scale.o"})
+    std::filesystem::remove(project.files.path(name));
+  std::string command = "exec " TRITONC_TOOL;
+  for (const std::string &argument : project.command())
+    command += " " + argument;
+  for (const char *closed : {" 2>&-", " <&- >&- 2>&-"}) {
+    CAPTURE(closed);
+    CHECK(run_shell(command + closed).code == 0);
+    CHECK((project.files.read("scale.hpp") == header));
+    CHECK((project.files.read("scale.o") == object));
+    CHECK(run_shell(command + " --werror" + closed).code == 5);
+  }
+  CHECK(project.files.count() == 3);
+}
+
+TEST_CASE("--diagnostics-to: a document that cannot be written is code 3") {
+  Project project;
+  ToolRun run = project.compile({"--diagnostics-format", "json", "--diagnostics-to", "/dev/full"});
+  CHECK(run.code == 3);
+  CHECK(run.output == "error: cannot write `/dev/full`: No space left on device\n");
+  project.files.write("scale.tc", "__global__ void broken(");
+  run = project.compile({"--diagnostics-format", "json", "--diagnostics-to", "/dev/full"});
+  CHECK(run.code == 1); // the first error counts
+  CHECK(contains(run.output, "error: cannot write `/dev/full`: No space left on device\n"));
+}
+
+TEST_CASE("--diagnostics-format: standard error has nothing beside the document") {
+  Project project;
+  const std::string document = project.files.path("messages.json");
+  for (const char *option : {"--time-report", "--explain", "--print-after=all"}) {
+    CAPTURE(option);
+    ToolRun run = project.compile({option, "--diagnostics-format", "sarif"});
+    CHECK(run.code == 2);
+    CHECK(contains(run.output,
+                   "--time-report, --explain and --print-after write text to standard error, like "
+                   "--diagnostics-format sarif; add --diagnostics-to FILE"));
+    CHECK(project.files.count() == 1);
+    run = project.compile({option, "--diagnostics-format", "sarif", "--diagnostics-to", document});
+    CHECK(run.code == 0);
+    CHECK(run.output != "");
+    for (const char *name : {"scale.hpp", "scale.o", "messages.json"})
+      std::filesystem::remove(project.files.path(name));
+  }
+}
+
+TEST_CASE("tritonc: a crash is code 70 and one line") {
+  Project project;
+  FakeTool fatbinary("fatbinary", "exit 0");
+  for (const char *signal : {"SEGV", "BUS", "ILL", "FPE", "ABRT"}) {
+    CAPTURE(signal);
+    // While the fake ptxas reads from the pipe, the tool waits. The crash leaves this ptxas behind
+    // for a moment, so each round has its own pipe.
+    TemporaryFolder marks;
+    const std::string pipe = marks.path("pipe");
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    FakeTool ptxas("ptxas",
+                   "case \"$*\" in *--version*) echo 'release 13.0, V13.0.88'; exit 0;; esac\n"
+                   "read -r line <" +
+                       pipe);
+    std::string command = TRITONC_TOOL;
+    for (const std::string &argument :
+         project.command({"--ptxas", ptxas.path(), "--fatbinary", fatbinary.path(), "--jobs", "1"}))
+      command += " " + argument;
+    // Opening the pipe to write waits until the fake ptxas opens it to read.
+    ToolRun run = run_shell(command + " & tool=$!; exec 3>" + pipe + "; kill -" + signal +
+                            " $tool; wait $tool; echo ended with $?");
+    CHECK(run.output == "error: internal error: tritonc crashed; please report it with the "
+                        "command\nended with 70\n");
+    CHECK(project.files.count() == 1);
+  }
 }
 
 TEST_CASE("--keep: writes stages of all kernels, removes stale files") {
@@ -418,6 +531,52 @@ TEST_CASE("--target, --depfile-target: set machine and target name") {
   run = project.compile({"--target", "nonsense"});
   CHECK(run.code == 3);
   CHECK(contains(run.output, "cannot write object files for `"));
+}
+
+TEST_CASE("--depfile: without a stamp or a library, names the output of --emit") {
+  Project project;
+  std::string out = project.files.path("scale.ptx");
+  ToolRun run = tritonc_with({"compile", project.files.path("scale.tc"), "--arch", "80",
+                              "--variants", "TYPE=half;SIZE=128", "--emit", "ptx", "-o", out,
+                              "--depfile", project.files.path("d")});
+  CHECK(run.output == "");
+  CHECK(run.code == 0);
+  CHECK(project.files.read("d").rfind(out + ":", 0) == 0);
+}
+
+TEST_CASE("--depfile: a source with a line break in its name is code 2, no output") {
+  Project project;
+  std::string source = project.files.write("sc\nale.tc", scale_source);
+  std::vector<std::string> command = {"compile", source,  "--arch",   "80",
+                                      "--name",  "scale", "--header", project.files.path("h")};
+  CHECK(tritonc_with(command).code == 0);
+  std::filesystem::remove(project.files.path("h"));
+  command.insert(command.end(), {"--depfile", project.files.path("d")});
+  ToolRun run = tritonc_with(command);
+  CHECK(run.code == 2);
+  CHECK(run.output.rfind("error: cannot write a depfile: the file name `", 0) == 0);
+  CHECK(contains(run.output, "contains a line break\n"));
+  CHECK(project.files.count() == 2); // the sources
+}
+
+TEST_CASE("--namespace: replaces --name as the C++ namespace") {
+  Project project;
+  REQUIRE(project.compile({"--name", "first"}).code == 0);
+  CHECK(contains(project.files.read("scale.hpp"), "\nnamespace first {\n"));
+  REQUIRE(project.compile({"--name", "first", "--namespace", "a::b"}).code == 0);
+  CHECK(contains(project.files.read("scale.hpp"), "\nnamespace a::b {\n"));
+  CHECK_FALSE(contains(project.files.read("scale.hpp"), "namespace first"));
+}
+
+TEST_CASE("tritonc compile: parameters that depend on a tuned axis are code 1") {
+  std::string source = scale_source;
+  source.replace(source.find("variant(TYPE"), 7, "tune");
+  Project project(source.c_str());
+  ToolRun run = project.compile();
+  CHECK(run.code == 1);
+  CHECK(run.output == "error: the parameters of kernel `scale` depend on a tuned axis: declare the "
+                      "axis with `variant`, so that the caller chooses its value\n");
+  CHECK(project.files.count() == 1);
 }
 
 TEST_CASE("tritonc compile: source error is code 1, old outputs stay") {
@@ -543,6 +702,31 @@ TEST_CASE("tritonc compile: out of memory is code 3 and no output") {
   MESSAGE(failures, " times too little");
 }
 
+TEST_CASE("tritonc compile: a kernel too large for the memory is code 3 and no output") {
+  // The first steps take more memory than the limit, far more than the small kernel.
+  std::string source = "__global__ void f(float *p) {\n  float v = *p;\n";
+  for (int i = 0; i < 30000; i++)
+    source += "  v = pow(v, " + std::to_string(i) + ".0f);\n";
+  Project large((source + "  *p = v;\n}\n").c_str()), small;
+  auto compile = [](const Project &project) {
+    std::string script = "ulimit -c 0; ulimit -v 204800; exec '" TRITONC_TOOL "'";
+    for (const std::string &argument :
+         project.command({"--memory-limit", "0", "--time-limit", "0", "--jobs", "1"}))
+      script += " '" + argument + "'";
+    return run_shell(script);
+  };
+  if (compile(small).code != 0) {
+    MESSAGE("skipped: this build of the tool needs more memory"); // with sanitizers
+    return;
+  }
+  ToolRun run = compile(large);
+  CHECK(run.code == 3);
+  CHECK(run.output ==
+        "error: out of memory; run fewer jobs with -j, or compile fewer variants at a "
+        "time\n");
+  CHECK(large.files.count() == 1);
+}
+
 TEST_CASE("--ptxas: same error of all variants appears once") {
   Project project;
   FakeTool ptxas("ptxas",
@@ -640,6 +824,10 @@ TEST_CASE("tritonc plan, doctor, --version: output and exit codes") {
         R"("values":{"SIZE":"128","TYPE":"half"}})");
   CHECK(llvm::formatv("{0}", (*planned.getArray("left_out"))[0]).str() ==
         R"({"because":"SIZE < 256","variant":"TYPE=half SIZE=256"})");
+  CHECK_FALSE(contains(run.output, "specialization"));
+  run = tritonc_with(
+      {"plan", project.files.path("scale.tc"), "--arch", "80", "--json", "--specialize", "n % 8"});
+  CHECK(contains(run.output, "\"specialization\": \"n % 8\""));
 
   run = tritonc_with({"doctor"});
   CHECK(run.code == 0);

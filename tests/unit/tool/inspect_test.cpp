@@ -2,6 +2,7 @@
 
 #include "tool/inspect_command.h"
 
+#include "backend/toolchain.h"
 #include "compile.h"
 #include "emit/cpp/header.h"
 #include "emit/object/object.h"
@@ -301,6 +302,28 @@ TEST_CASE("verify: notices damage in programs and static libraries") {
   }
 }
 
+TEST_CASE("verify: names the damaged member of a static library") {
+  Emitted emitted(library());
+  const TemporaryFolder &files = emitted.files;
+  run_in(files, "ar rc scale.a scale.json scale.o");
+  const std::string whole = files.read("scale.a"), path = files.path("scale.a");
+  CHECK(verify({path}, "").images == 8);
+  auto problem = [&](const std::string &bytes) {
+    files.write("scale.a", bytes);
+    std::vector<Error> problems = verify({path}, "").problems;
+    REQUIRE(problems.size() == 1);
+    return text(problems[0]);
+  };
+  std::string changed = whole;
+  size_t object = whole.find("\177ELF");
+  REQUIRE(object != whole.npos);
+  changed[object + 0x28] ^= 1; // the place of the section headers
+  CHECK(problem(changed).rfind("error: `" + path + "(scale.o)` is damaged: ", 0) == 0);
+  CHECK(
+      problem(whole.substr(0, whole.size() - 100)).rfind("error: `" + path + "` is damaged: ", 0) ==
+      0);
+}
+
 TEST_CASE("verify: says that another tool rewrote an object") {
   Emitted emitted(library());
   run_in(emitted.files, "strip --strip-debug scale.o");
@@ -330,6 +353,14 @@ TEST_CASE("verify: compares the images with the manifest") {
       contains(other.problems(true), "for sm_80 does not match the manifest: no file contains it"));
   other.files.write("scale.json", "{");
   CHECK(contains(other.problems(true), "error: cannot read `"));
+  std::string undigested = manifest(library());
+  undigested.replace(undigested.find("image_sha256"), 12, "image_sha512");
+  other.files.write("scale.json", undigested);
+  CHECK(contains(other.problems(true), "scale.json`: an image has no digest\n"));
+  other.files.write("scale.json", "[]"); // announces no image
+  CHECK(other.problems(true) == "");
+  CHECK(contains(text(verify({other.files.path("scale.o")}, "/nowhere").problems.at(0)),
+                 "error: cannot read `/nowhere`"));
 }
 
 TEST_CASE("inspect: prints a table, or the same as JSON") {
@@ -407,6 +438,140 @@ TEST_CASE("inspect: accepts images and several files") {
   REQUIRE_FALSE(table);
   CHECK(text(table.error()) == "error: no tritonc kernels in `" + source +
                                    "`; pass a header, object, bundle or program that has kernels");
+}
+
+TEST_CASE("inspect, verify: accept a cubin, and name what is wrong with one") {
+  TemporaryFolder files;
+  CompileResult result = compile({.sources = {files.write("scale.tc", scale_source)},
+                                  .defines = {{"TYPE", "half"}, {"SIZE", "128"}},
+                                  .gpus = {find_gpu("80")},
+                                  .stage = Stage::cubin});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+  std::string path = files.write("scale.cubin", result.stage_output);
+  Result<std::string> table = inspect({path}, false);
+  REQUIRE(table);
+  CHECK(table->rfind("kernel  gpu    sha256        state  registers  ", 0) == 0);
+  CHECK(contains(*table, "\nscale   sm_80  "));
+  Result<std::string> json = inspect({path}, true);
+  REQUIRE(json);
+  CHECK(contains(*json, "\"cubin_gpu\": \"sm_80\""));
+  CHECK(contains(*json, "\"name\": \"scale\""));
+  CHECK_FALSE(contains(*json, "image_sha256")); // a cubin is in no image
+  CHECK(verify({path}, "").problems.empty());
+  CHECK(verify({path}, "").images == 1);
+
+  auto problem = [&](const std::string &bytes) {
+    files.write("scale.cubin", bytes);
+    table = inspect({path}, false);
+    REQUIRE_FALSE(table);
+    std::vector<Error> problems = verify({path}, "").problems;
+    REQUIRE(problems.size() == 1);
+    CHECK(text(problems[0]) == text(table.error()));
+    return text(problems[0]);
+  };
+  CHECK(
+      problem(result.stage_output.substr(0, 1000)).rfind("error: `" + path + "` is damaged: ", 0) ==
+      0);
+  // ptxas also accepts code without a kernel.
+  Result<Toolchain> tools = find_toolchain({});
+  REQUIRE(tools);
+  files.write("empty.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n"
+                           ".visible .global .align 4 .u32 counter;\n");
+  run_in(files, tools->ptxas + " -arch sm_80 empty.ptx -o empty.cubin");
+  CHECK(problem(files.read("empty.cubin")) ==
+        "error: `" + path + "` is damaged: it has no kernel; generate it again");
+}
+
+TEST_CASE("inspect: shows the measurements of a kernel") {
+  const std::string measurement =
+      R"({"kernel": "scale", "types": "TYPE=half", "gpu": {"name": "NVIDIA H200", "arch": 90,
+          "sms": 132}, "parameters": "const f16 *x, f16 *y, i32 n, f32 factor", "cache": "warm",
+          "times": {"SIZE=128": {"ns": 2000}, "SIZE=256": {"ns": 1000}}, "problem": {"n": )";
+  TemporaryFolder files;
+  CompileOptions options = {.sources = {files.write("scale.tc", scale_source)},
+                            .tuning = {files.path("tuning.json")},
+                            .gpus = {find_gpu("90a")},
+                            .name = "scale"};
+  for (int problems : {0, 1, 2}) {
+    CAPTURE(problems);
+    std::string tuning = R"({"schema": 2, "measurements": [)";
+    for (int n = 1; n <= problems; n++)
+      tuning += (n > 1 ? ", " : "") + measurement + std::to_string(n) + "}}";
+    files.write("tuning.json", tuning + "]}");
+    CompileResult result = compile(options);
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+    CHECK(result.diagnostics_text == "");
+    Emitted emitted(result.library);
+    CHECK(emitted.problems(true) == "");
+    for (const char *name : {"scale.o", "scale.hpp"}) {
+      Result<std::string> table = inspect({emitted.files.path(name)}, false);
+      REQUIRE(table);
+      Result<std::string> json = inspect({emitted.files.path(name)}, true);
+      REQUIRE(json);
+      CHECK(contains(*table, "  measured on NVIDIA H200 (sm_90, 132 SMs): 1 problem of n\n") ==
+            (problems == 1));
+      CHECK(contains(*table, "  measured on NVIDIA H200 (sm_90, 132 SMs): 2 problems of n\n") ==
+            (problems == 2));
+      CHECK(contains(*json, "\"tuning\"") == (problems != 0));
+      CHECK(contains(*json, "\"problems\": " + std::to_string(problems)) == (problems != 0));
+      CHECK(contains(*json, "\"name\": \"NVIDIA H200\"") == (problems != 0));
+    }
+  }
+}
+
+TEST_CASE("inspect: JSON names the constant memory") {
+  TemporaryFolder files;
+  CompileResult result =
+      compile({.sources = {files.write("k.tc", "__constant__ int first[3], second[5];\n"
+                                               "__global__ void plain(int *p) { *p = 1; }\n"
+                                               "__global__ void reads(int *p, int i) {\n"
+                                               "  *p = *(first + i) + *(second + i);\n}\n")},
+               .gpus = {find_gpu("80")},
+               .name = "scale"});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+  Emitted emitted(result.library);
+  CHECK(emitted.problems(true) == "");
+  Result<std::string> text = inspect({emitted.files.path("scale.o")}, true);
+  REQUIRE(text);
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
+  REQUIRE(bool(json));
+  const llvm::json::Array &kernels =
+      *json->getAsArray()->front().getAsObject()->getArray("kernels");
+  REQUIRE(kernels.size() == 2);
+  for (const llvm::json::Value &kernel : kernels) {
+    const llvm::json::Object &variant =
+        *(*kernel.getAsObject()->getArray("variants"))[0].getAsObject();
+    const llvm::json::Array *constants = variant.getArray("constants");
+    CHECK((constants != nullptr) == (variant.getString("entry") == "reads"));
+    if (constants) {
+      CHECK(llvm::formatv("{0}", llvm::json::Value(llvm::json::Array(*constants))).str() ==
+            R"([{"bytes":12,"name":"first","offset":0},{"bytes":20,"name":"second","offset":16}])");
+    }
+  }
+}
+
+TEST_CASE("inspect: marks damaged images of a program without symbols") {
+  Emitted emitted(library());
+  const TemporaryFolder &files = emitted.files;
+  run_in(files, "ld -shared scale.o -o scale.so && strip scale.so");
+  Result<std::string> table = inspect({files.path("scale.so")}, false);
+  REQUIRE(table);
+  CHECK_FALSE(contains(*table, " damaged "));
+  std::string changed = files.read("scale.so");
+  size_t at = changed.find("TritonC\n");
+  REQUIRE(at != changed.npos);
+  changed[at + 100] ^= 4;
+  files.write("scale.so", changed);
+  table = inspect({files.path("scale.so")}, false);
+  REQUIRE(table);
+  CHECK(contains(*table, " damaged "));
+  CHECK(contains(*table, " ok ")); // the other images
+  Result<std::string> json = inspect({files.path("scale.so")}, true);
+  REQUIRE(json);
+  CHECK(contains(*json, "\"problem\": \"its checksum is wrong"));
+  std::vector<Error> problems = verify({files.path("scale.so")}, "").problems;
+  REQUIRE(problems.size() == 1);
+  CHECK(contains(text(problems[0]), "` for some GPU is damaged: its checksum is wrong"));
 }
 
 TEST_CASE("tritonc inspect, verify: output and exit codes") {
