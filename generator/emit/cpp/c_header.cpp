@@ -236,7 +236,7 @@ private:
     out += "TRITONC_STATIC_ASSERT(sizeof(" + name +
            "_args) == " + std::to_string(instantiation.args_size) +
            ",\n                      \"the layout that the kernel was compiled for\");\n\n";
-    out += "// A prepared launch: see tritonc/runtime.hpp.\ntypedef struct " + name +
+    out += "// A prepared launch: see tritonc_prepared_launch.\ntypedef struct " + name +
            "_prepared {\n  " + name + "_args arguments;\n  tritonc_prepared_launch launch;\n} " +
            name + "_prepared;\n\n";
     if (kernel.declares_grid || !is_tuned)

@@ -1,9 +1,29 @@
-// half, bfloat16, float8_e4m3, float8_e5m2: the narrow floating-point types of kernels in host
-// memory.
-//
-// Storage, not arithmetic: 16 or 8 bits with explicit conversions from and to float. Widening is
-// exact. Narrowing rounds to nearest, ties to even, as the GPU does. A value above the type's
-// maximum becomes infinity, or 448 in float8_e4m3, which has no infinity. NaN stays NaN.
+/// @file
+/// The narrow floating-point types of kernels in host memory: `half`, `bfloat16`, `float8_e4m3`,
+/// `float8_e5m2`.
+///
+/// They are storage, not arithmetic: 16 or 8 bits with explicit conversions from and to float.
+/// Kernel arguments and device memory use the same bits. The header needs no other header of the
+/// runtime, and no library.
+///
+/// @par Example
+/// @code{.cpp}
+/// #include <tritonc/numbers.hpp>
+///
+/// #include <cstdio>
+///
+/// int main() {
+///   tritonc::half third(1.0f / 3); // rounds to nearest, ties to even
+///   std::printf("%.7f\n", float(third)); // 0.3332520
+///   std::printf("%#x\n", third.bits); // 0x3555
+///   std::printf("%g\n", float(tritonc::float8_e4m3(1000.0f))); // 448
+/// }
+/// @endcode
+///
+/// @par Conversions
+/// Conversion to float is exact. Conversion from float rounds to nearest, ties to even, as the GPU
+/// does. A value that rounds above the type's maximum becomes infinity. In `float8_e4m3`, which has
+/// no infinity, it becomes 448. NaN stays NaN.
 
 #pragma once
 
@@ -15,6 +35,7 @@ inline namespace v1 {
 
 namespace detail {
 
+/// Returns the value of type To with the same bytes.
 template <typename To, typename From> To bits_as(From from) noexcept {
   static_assert(sizeof(To) == sizeof(From), "same size");
   To to;
@@ -80,45 +101,53 @@ template <int ExponentBits, int MantissaBits, bool HasInfinity = true> struct fo
 
 } // namespace detail
 
-/// IEEE binary16, with the bits of CUDA's __half.
+/// IEEE binary16, with the bits of CUDA's `__half`. Maximum 65504.
 struct half {
-  std::uint16_t bits;
+  std::uint16_t bits; ///< 1 sign bit, 5 exponent bits, 10 mantissa bits.
 
-  half() = default;
+  half() = default; ///< Leaves `bits` uninitialized.
+  /// Rounds to nearest, ties to even.
   explicit half(float number) noexcept
       : bits(std::uint16_t(detail::format<5, 10>::narrowed(number))) {}
+  /// Returns the same value. Exact.
   explicit operator float() const noexcept { return detail::format<5, 10>::widened(bits); }
 };
 
-/// The upper 16 bits of a float, with the bits of CUDA's __nv_bfloat16.
+/// The upper 16 bits of a float, with the bits of CUDA's `__nv_bfloat16`.
 struct bfloat16 {
-  std::uint16_t bits;
+  std::uint16_t bits; ///< 1 sign bit, 8 exponent bits, 7 mantissa bits.
 
-  bfloat16() = default;
+  bfloat16() = default; ///< Leaves `bits` uninitialized.
+  /// Rounds to nearest, ties to even.
   explicit bfloat16(float number) noexcept
       : bits(std::uint16_t(detail::format<8, 7>::narrowed(number))) {}
+  /// Returns the same value. Exact.
   explicit operator float() const noexcept {
     return detail::bits_as<float>(std::uint32_t(bits) << 16);
   }
 };
 
-/// 4 exponent bits, 3 mantissa bits, no infinity, with the bits of CUDA's __nv_fp8_e4m3.
+/// An 8-bit number without infinity, with the bits of CUDA's `__nv_fp8_e4m3`. Maximum 448.
 struct float8_e4m3 {
-  std::uint8_t bits;
+  std::uint8_t bits; ///< 1 sign bit, 4 exponent bits, 3 mantissa bits.
 
-  float8_e4m3() = default;
+  float8_e4m3() = default; ///< Leaves `bits` uninitialized.
+  /// Rounds to nearest, ties to even.
   explicit float8_e4m3(float number) noexcept
       : bits(std::uint8_t(detail::format<4, 3, false>::narrowed(number))) {}
+  /// Returns the same value. Exact.
   explicit operator float() const noexcept { return detail::format<4, 3, false>::widened(bits); }
 };
 
-/// The upper 8 bits of a half, with the bits of CUDA's __nv_fp8_e5m2.
+/// The upper 8 bits of a half, with the bits of CUDA's `__nv_fp8_e5m2`. Maximum 57344.
 struct float8_e5m2 {
-  std::uint8_t bits;
+  std::uint8_t bits; ///< 1 sign bit, 5 exponent bits, 2 mantissa bits.
 
-  float8_e5m2() = default;
+  float8_e5m2() = default; ///< Leaves `bits` uninitialized.
+  /// Rounds to nearest, ties to even.
   explicit float8_e5m2(float number) noexcept
       : bits(std::uint8_t(detail::format<5, 2>::narrowed(number))) {}
+  /// Returns the same value. Exact.
   explicit operator float() const noexcept { return detail::format<5, 2>::widened(bits); }
 };
 
