@@ -14,7 +14,7 @@ set(kernels_dir "${CMAKE_INSTALL_DATADIR}/tritonc/kernels")
 
 # runtime/CMakeLists.txt installs the runtime, as a separate package.
 install(TARGETS tritonc EXPORT TritonCTargets)
-install(DIRECTORY kernels/ DESTINATION "${kernels_dir}" PATTERN README.md EXCLUDE)
+install(DIRECTORY kernels/ DESTINATION "${kernels_dir}")
 install(EXPORT TritonCTargets NAMESPACE TritonC:: DESTINATION "${package_dir}")
 export(EXPORT TritonCTargets NAMESPACE TritonC:: FILE "${PROJECT_BINARY_DIR}/TritonCTargets.cmake")
 
@@ -44,11 +44,6 @@ install(PROGRAMS cmake/launch_again DESTINATION "${package_dir}")
 # The manual and the samples, in the same folders as here, so that the links of the pages work.
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs samples DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN run EXCLUDE PATTERN build EXCLUDE)
-foreach(page IN ITEMS kernels/README.md generator/language/README.md runtime/README.md runtime/emulator/README.md)
-  cmake_path(GET page PARENT_PATH folder)
-  install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${folder}")
-endforeach()
-install(DIRECTORY generator/language/reference DESTINATION "${CMAKE_INSTALL_DOCDIR}/generator/language")
 
 # The package in the build tree.
 set(TritonC_KERNELS_DIR "${PROJECT_SOURCE_DIR}/kernels")

@@ -1,18 +1,7 @@
-# triton_install_kernels(<target>...
-#   EXPORT <set>
-#       The export set, for install(EXPORT). A project that includes the installed file gets the
-#       target.
-#   [COMPONENT <name>]
-#       Component of the install rules.
-#   [BUNDLES_DIR <dir>]
-#       Folder of the bundles (EMBED BUNDLE). Programs and shared libraries find a bundle in their
-#       own folder. triton_place_bundles() of other projects copies a bundle from any folder.
-#       Default: CMAKE_INSTALL_BINDIR.
-# )
+# triton_install_kernels(<target>... EXPORT <set> [COMPONENT <name>] [BUNDLES_DIR <folder>])
 #
-# Installs compiled kernels: the library, its headers, and its bundle if it has one. Projects that
-# use them need only find_package(TritonCRuntime) and the exported target. They need neither this
-# package nor LLVM, CUDA or the sources.
+# Installs compiled kernels: the library, its headers, and its bundle if it has one. See
+# docs/pages/reference/cmake.md.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)

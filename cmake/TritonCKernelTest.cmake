@@ -1,17 +1,8 @@
-# triton_add_kernel_test(<name>
-#   FROM <target>            a target of triton_add_kernels()
-#   [MANIFEST <file.json>]   the expected manifest, kept with the sources
-#   [SOURCES <file.cpp>...]  a program that launches the kernels; it is linked with them
-#   [LINK_LIBRARIES <library>...]   further libraries for the program
-# )
+# triton_add_kernel_test(<name> FROM <target> [MANIFEST <file.json>] [SOURCES <file.cpp>...]
+#                        [LINK_LIBRARIES <library>...])
 #
-# Adds tests for CTest that need no GPU:
-#
-#   <name>            compiles the kernels again in another folder and compares header, object and
-#                     manifest byte by byte: the build is up to date and reproducible
-#   <name>_manifest   compares the manifest of the build with MANIFEST: registers, spills and sizes
-#                     have not changed
-#   <name>_program    runs the program on the emulator; the kernels need EMULATE
+# Adds tests for CTest that need no GPU: <name>, <name>_manifest, <name>_program. See
+# docs/pages/reference/cmake.md.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)

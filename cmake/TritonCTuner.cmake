@@ -1,25 +1,7 @@
-# triton_add_tuner(<exe>
-#   FROM <target>...          targets of triton_add_kernels()
-#   [PROBLEMS <file.json>]    sizes: [{"M": [64, 128], "N": "64..4096", "x": "M*N", ...}, ...]
-#   [OUTPUT <file.json>]      the measurements, next to the sources; each run adds to it
-#   [PARTS <number>]          number of concurrent runs; each measures a part of the problems
-# )
+# triton_add_tuner(<exe> FROM <target>... [PROBLEMS <file.json> OUTPUT <file.json> [PARTS <number>]])
 #
 # Adds a tuner: a program that lists the variants of these kernels, compares their results and
-# measures them, for `tritonc tune`, `tritonc bench` and `tritonc check`. It needs a GPU and its
-# driver, or the emulator (TRITONC_DRIVER), like any program with these kernels.
-#
-#   triton_add_kernels(gemm SOURCES matmul.tc ARCHITECTURES 90a TUNING gemm.tune.json)
-#   triton_add_tuner(gemm_tuner FROM gemm)
-#
-#   tritonc tune build/gemm_tuner -o gemm.tune.json \
-#     --problems "M,N,K=64..4096; lda=K; ldb,ldc=N; A=M*K; B=K*N; C=M*N"
-#
-# With PROBLEMS and OUTPUT the target tune_<exe> does the same. TritonC_LAUNCHER, a list, is the
-# prefix of each run of the program, as for calls of the tool. Examples: `srun --gpus=1`, or
-# `env CUDA_VISIBLE_DEVICES={part}`, where {part} is the number of the part.
-#
-# Keep the measurements with the sources: the next build uses them to choose variants.
+# measures them. With PROBLEMS, the target tune_<exe> runs it. See docs/pages/reference/cmake.md.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)

@@ -8,7 +8,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages=(g++ make cmake ninja-build ccache lld-22 llvm-22-dev llvm-22-tools libclang-22-dev clang-format-22
-  clang-22 libclang-rt-22-dev
+  clang-22 libclang-rt-22-dev python3-venv doxygen
   libboost-context-dev libzstd-dev zlib1g-dev libcli11-dev doctest-dev libjemalloc-dev)
 cuda_wheel='nvidia-cuda-nvcc==13.0.*'
 

@@ -1,8 +1,8 @@
 # triton_place_bundles(<target>...)
 #
-# Puts the bundles of the kernels that these programs and shared libraries link, files that triton_add_kernels(... EMBED BUNDLE)
-# made, beside them: there they find them. For projects that use installed kernels; where the kernels are compiled in the same
-# project it is done by itself, when all of that is configured and it is known which targets link them.
+# Copies the bundles of installed kernels (EMBED BUNDLE) next to the programs and shared libraries
+# that link these kernels. For kernels of the same project, CMake does so at the end of the
+# configuration, when it knows which targets link them. See docs/pages/reference/cmake.md.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.21)

@@ -11,7 +11,7 @@ namespace {
 // Sorted from the tile with the fewest bytes per accumulator element to the tile that keeps the
 // most SMs busy. wgmma and the copies for it share the bandwidth of shared memory, so smaller tiles
 // take more time per element. Two blocks that copy for each other (multicast) are not faster: see
-// tests/bench/README.md. H200, driver 580.159.04, f16, 2026-11-21.
+// docs/pages/performance.md. H200, driver 580.159.04, f16, 2026-11-21.
 constexpr MeasuredTile by_tma[] = {
     {{128, 256, 1}, 711, 1500},
     // Ping-pong (2026-11-22); the row without it is for kernels that cannot have ping-pong. In 24

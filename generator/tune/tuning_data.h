@@ -1,7 +1,7 @@
 // Tuning data: measured times of kernel variants per problem and GPU, stored as JSON next to the
 // sources.
 //
-//   {"schema": 1, "measurements": [
+//   {"schema": 2, "measurements": [
 //   {"cache":"warm",
 //    "gpu":{"arch":90,"sms":132,"name":"NVIDIA H200"},
 //    "kernel":"matmul",

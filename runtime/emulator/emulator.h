@@ -3,7 +3,7 @@
 // The generator compiles a kernel's final LLVM IR to host code (abi::host_code). Host code calls an
 // *operation* (ops/) for everything that only a GPU has. The emulator tracks data that a GPU does
 // not: exact bounds and initialization of every byte, which synchronization orders which accesses,
-// and which thread waits for which. See README.md for the model.
+// and which thread waits for which. See docs/pages/reference/emulator.md for the model.
 //
 //     GlobalMemory memory;
 //     void *x = memory.allocate(4096);

@@ -10,7 +10,7 @@ Runs both in alternation:
              tritonc drops later
 
 Compares medians over the rounds (default 7) of wall time and of CPU time (user + system). Prints the
-table of README.md.
+table of docs/pages/performance.md.
 """
 
 import os

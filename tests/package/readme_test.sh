@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the shell commands of a page as they stand there, in a folder with the files that the page shows: each line of an indented
-# block or a block of `sh`, and words in backticks that start with a program. Then builds and runs the page's example.
+# block or a block of `sh`, a line `run: ...` of a block of `yaml`, and words in backticks that start with a program. Then builds
+# and runs the page's example. A block with a title, such as ```cpp title="main.cpp", is the file of this name.
 #
 #   readme_test.sh <page, such as samples/c/README.md> <our source folder> <our build folder> <folder to work in>
 #
@@ -55,6 +56,21 @@ block() { # <language> <word>
     inside { code = code $0 "\n" }' "$text"
 }
 
+# Writes the blocks with a title to the files of these names.
+write_titled() {
+  awk -v folder="$project" '
+    /^```[a-z]+ title="[^"]+"$/ {
+      split($0, part, "\"")
+      file = folder "/" part[2]
+      system("mkdir -p \"$(dirname \"" file "\")\"")
+      printf "" >file
+      inside = 1
+      next
+    }
+    /^```$/ { if (inside) close(file); inside = 0 }
+    inside { print >file }' "$text"
+}
+
 # A line for each command: `block` or `inline`, a tab, the command. Or `error` and a message.
 commands() {
   awk '
@@ -76,9 +92,11 @@ commands() {
       in_fence = !in_fence
       if (in_fence && $0 == "```") line("error", "line " NR ": write the language of the block, such as ```text")
       in_shell = in_fence && /^```(sh|bash|console)$/
+      in_yaml = in_fence && /^```yaml/
       next
     }
     in_shell { add($0) }
+    in_yaml && sub(/^ *(- )?run: /, "") { add($0) }
     in_fence { next }
     /^    / && (after_blank || in_block) { end_paragraph(); in_block = 1; add(substr($0, 5)); next }
     { in_block = 0; after_blank = /^[ \t]*$/ }
@@ -99,15 +117,13 @@ is_program() { # <words in backticks>: a program with arguments
   [[ ${words[0]} != *[^A-Za-z0-9_./-]* ]]
 }
 
-# `tritonc bench --json` without operands names a command and its options, which must exist.
-check_mention() { # <command>: succeeds if it is a mention
+# `tritonc bench --json` without operands names a command and its options. names_test.sh checks that they exist.
+is_mention() { # <command>
   local -a words
   local word
   read -ra words <<<"$1"
   [[ ${words[0]} == tritonc && ${words[1]} != -* ]] || return 1
   for word in "${words[@]:2}"; do [[ $word == -* ]] || return 1; done
-  tritonc "${words[1]}" --help >"$log" 2>&1 || fail "unknown command in \`$1\`"
-  for word in "${words[@]:2}"; do grep -q -e "$word\b" "$log" || fail "unknown option $word in \`$1\`"; done
 }
 
 run_command() { # <command>
@@ -132,15 +148,8 @@ run_command() { # <command>
   done
 }
 
-# The example of README.md, with the tuner.
-with_tuner() {
-  block cmake triton_add_tuner | sed "s/ARCHITECTURES 80 90a/& EMULATE ON/; $1" >"$work/tuner"
-  sed -i -e "/^triton_add_kernels/r $work/tuner" -e '/^triton_add_\(kernels\|tuner\)/d' "$project/CMakeLists.txt"
-  (cd "$project" && cmake --build build) >"$log" 2>&1 || fail "cannot build with EMULATE and a tuner"
-}
-add_tuner() { with_tuner 's/TUNING scale.tune.json//'; }
-add_tuning() { with_tuner ''; }
-write_sizes() { grep -o '\[{"n".*}\]' "$text" | head -1 >"$project/sizes.json"; }
+emulate_kernels() { sed -i 's/ARCHITECTURES 80 90a/& EMULATE ON/' "$project/CMakeLists.txt"; }
+use_small_cache() { export TRITONC_CACHE_DIR=$work/cache; } # keeps the developer's cache
 carry_tuner() { cp "$project/build/scale_tuner" "$project"; }
 # The shipped matmul with few variants: no float, no T, few tiles.
 copy_matmul() {
@@ -149,37 +158,124 @@ copy_matmul() {
   sed -e '/^    T = /,/})/d' -e 's/newaxis, :" }, *\\$/newaxis, :" })/' "$source/kernels/matmul_layouts.tch" \
     >"$project/matmul_layouts.tch"
 }
-write_kernel() { echo '__global__ void k(float *p) { *p = 1; }' >"$project/k.tc"; }
+link_build_folder() { mkdir "$project/build" && ln -s "$package" "$project/build/release"; }
+
+# All examples of the page in one project.
+append_cmake() {
+  awk '/^```cmake$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$text" >>"$project/CMakeLists.txt"
+}
 
 wanted=$(block cpp 'int main' | sed -n 's|.*printf(.*); *// *||p' | tail -n 1)
 case $page in
   README.md)
+    wanted="42 42"
     rule skip samples/run "builds everything; the tests of the samples run the same commands"
-    rule fails build/app "driver"
-    rule before 'tritonc tune build/scale_tuner --problems *' add_tuner
-    rule change 'tritonc * build/scale_tuner --problems *' 's/10000000/2000/' # slow on the emulator
-    rule emulate 'tritonc * build/scale_tuner *'
-    rule before 'tritonc tune build/scale_tuner --problem-file * --launcher *' write_sizes
-    rule before './scale_tuner *' carry_tuner
-    rule emulate './scale_tuner *'
-    rule before 'TRITONC_DRIVER=* build/app' add_tuning
-    rule prints 'TRITONC_DRIVER=* build/app' "$wanted"
+    rule before 'cmake --install build/release *' link_build_folder
+    ;;
+  docs/pages/index.md) wanted="42 42" ;;
+  docs/pages/get_started.md)
+    rule skip 'samples/run*' "builds everything; the tests of the samples run the same commands"
     rule skip cmake/setup.sh "installs packages"
     rule skip 'cmake *--preset release*' "builds TritonC"
     rule skip 'tests/run*' "builds and tests TritonC"
-    rule before 'tritonc compile matmul.tc * --report -' copy_matmul
-    rule skip 'sbatch *' "needs Slurm"
-    rule skip 'salloc *' "needs Slurm"
+    rule prints 'tritonc doctor' "ptxas"
+    rule fails build/app "driver"
+    rule prints 'TRITONC_DRIVER=* build/app' 42
     ;;
-  generator/README.md)
-    rule before 'tritonc compile k.tc *' write_kernel
-    rule change 'tritonc compile k.tc *' 's/STAGE/tile-ir/'
+  docs/pages/contributing/index.md)
+    rule skip cmake/setup.sh "installs packages"
+    rule skip 'cmake *--preset release*' "builds TritonC"
+    rule skip 'tests/run*' "builds and tests TritonC"
+    rule skip 'TRITONC_UPDATE=1 ctest *' "writes files of the source tree"
+    rule change 'build/release/bin/tritonc doctor' 's|^|$HOME/tritonc/|'
+    rule prints 'build/release/bin/tritonc doctor' 'ptxas'
     ;;
-  runtime/README.md)
-    rule skip 'TRITONC_DRIVER=/path/to/*' "has placeholders; README.md has the same with its paths"
-    rule skip '* driver_facts_all' "needs a GPU"
+  docs/pages/contributing/architecture.md)
+    rule prints 'tritonc compile sum.tc * --emit tile-ir *' '= add %19, %product'
+    rule prints 'tritonc compile sum.tc * --print-after *' '= dot %11, %14, %19'
+    rule prints 'tritonc compile sum.tc * --emit ptx -o -' 'mma.sync'
+    rule change 'build/release/bin/test_passes *' 's|^|$HOME/tritonc/|'
+    rule prints 'build/release/bin/test_passes *' 'SUCCESS'
+    rule skip 'tests/run *' "builds and tests TritonC"
+    ;;
+  docs/pages/tutorial/matmul.md)
+    rule prints 'tritonc compile * --explain' "128x256x64 warp-specialized: producer"
+    rule prints 'TRITONC_DRIVER=*' "$wanted"
+    ;;
+  docs/pages/tutorial/prefetch.md) rule prints 'tritonc compile *' "// after unpipeline_loops" ;;
+  docs/pages/tutorial/epilogue.md | docs/pages/tutorial/transposition.md)
+    rule prints 'TRITONC_DRIVER=*' "$wanted"
+    ;;
+  docs/pages/tutorial/tuning.md) rule emulate 'tritonc tune *' ;;
+  docs/pages/reference/schedules.md)
+    rule before 'tritonc compile *' copy_matmul
+    rule prints 'tritonc compile *' "warp-specialized, split-K"
+    ;;
+  docs/pages/performance.md)
+    rule skip 'cmake *' "builds TritonC"
+    rule skip 'ctest *' "needs a GPU"
+    rule skip 'scp *' "needs another machine"
+    rule skip 'ssh *' "needs another machine"
+    rule change 'bench_matmul --list' 's|^|$HOME/tritonc/build/release/bin/|'
+    rule prints 'bench_matmul --list' "big/half NN 16384"
+    rule skip 'tests/bench/compile_time.py *' "takes minutes"
+    ;;
+  docs/pages/reference/emulator.md)
+    rule fails 'TRITONC_DRIVER=*.so build/app' "error: race: "
+    rule prints '* TRITONC_EMULATOR=races=off,workers=1 build/app' 100
+    rule prints '* TRITONC_EMULATOR=order=* build/app' 100
+    ;;
+  docs/pages/reference/runtime.md)
+    rule prints 'TRITONC_DRIVER=*' 1024
+    rule skip '* driver_facts driver_facts_images' "needs a GPU"
     rule skip 'ctest -R driver_facts' "needs a GPU"
     rule skip 'ncu *' "needs a GPU and Nsight Compute"
+    ;;
+  docs/pages/how_to/ci.md)
+    rule skip 'apt-get *' "installs packages"
+    rule skip 'sh install_tritonc.sh' "builds TritonC"
+    rule emulate build_gpu/scale_test_program
+    ;;
+  docs/pages/how_to/deployment.md)
+    rule change 'cmake -S app *' 's|$| -DTritonCRuntime_DIR=$HOME/.local/runtime|' # not installed here
+    rule prints build/app/app "my::scale: cannot open"
+    rule prints build/app/app 42
+    rule skip 'cmake * build/runtime*' "package.install does the same"
+    rule prints 'tritonc inspect *' compute_80
+    ;;
+  docs/pages/how_to/sharding.md)
+    rule change 'cmake *launch_again*' 's|lib/cmake/TritonC/||' # not installed here
+    rule skip 'salloc *' "needs Slurm"
+    rule skip 'sbatch *' "needs Slurm"
+    rule before 'tritonc cache *' use_small_cache
+    rule prints 'tritonc verify *' "all valid"
+    ;;
+  docs/pages/how_to/tuning.md)
+    rule before 'cmake -S *' emulate_kernels
+    rule change 'tritonc * build/scale_tuner --problems *' 's/10000000/2000/' # slow on the emulator
+    rule emulate 'tritonc * build/scale_tuner *'
+    rule emulate build/app
+    rule prints build/app "kernels::scale<float>: SIZE "
+    rule prints 'tritonc bench build/scale_tuner *' "slower than the best by"
+    rule before './scale_tuner *' carry_tuner
+    rule emulate './scale_tuner *'
+    rule prints 'tritonc inspect *' "problems of n"
+    ;;
+  docs/pages/how_to/testing.md)
+    rule fails 'ctest * --output-on-failure' 'saxpy.tc:11:7: error: store of 4 bytes at byte 512 of `y`'
+    rule prints 'TRITONC_DRIVER=*.so build/*' "all variants are right"
+    rule fails 'TRITONC_EMULATOR=fail=*' "out of memory on the device (cuMemAlloc)"
+    ;;
+  docs/pages/reference/cmake.md)
+    rule before 'cmake -S *' append_cmake
+    rule prints 'ctest *' "100% tests passed"
+    ;;
+  docs/pages/reference/command_line.md)
+    rule before 'tritonc cache *' use_small_cache
+    rule before 'cmake -S *' emulate_kernels
+    rule emulate 'tritonc * build/scale_tuner *'
+    rule prints 'tritonc bench *' "slower than the best by"
+    rule prints 'tritonc check *' "all variants agree"
     ;;
   samples/matmul/README.md)
     rule skip '*' "takes minutes; package.Ninja builds and runs it with fewer variants"
@@ -204,8 +300,8 @@ export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$HOME/.cache} # keep the cache of kernel
 export HOME=$work/home CUDA_VISIBLE_DEVICES=
 unset TRITONC_EMULATOR
 ln -s "$package" "$HOME/tritonc/build/release"
-# README.md installs TritonC itself. For other pages the build folder is as good.
-[ "$page" = README.md ] || ln -s "$package" "$HOME/.local"
+# These pages install TritonC themselves. For other pages the build folder is as good.
+[[ $page == README.md || $page == docs/pages/get_started.md ]] || ln -s "$package" "$HOME/.local"
 # In place of Slurm: runs the command here.
 printf '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"\n' >"$work/bin/srun"
 chmod +x "$work/bin/srun"
@@ -216,6 +312,12 @@ else
   block cmake 'project(' >"$project/CMakeLists.txt"
   block cpp 'int main' >"$project/main.cpp"
   block c '#pragma tritonc' >"$project/scale.tc"
+  write_titled
+fi
+if [[ $page == README.md || $page == docs/pages/index.md ]]; then # parts of a project
+  cp "$source/tests/package/readme/example/"* "$project"
+  block cmake find_package >>"$project/CMakeLists.txt"
+  block cpp '#include' >"$project/launch.cpp"
 fi
 
 has_build=
@@ -225,7 +327,7 @@ while IFS=$'\t' read -r kind command; do
   plain=$(sed 's/  *#.*//' <<<"$command")
   if matching skip "$plain" >"$work/matches"; then
     for i in $(cat "$work/matches"); do used[i]=yes && echo "skipped: $plain: ${rules[3 * i + 2]}"; done
-  elif [ "$kind" = block ] || ! check_mention "$command"; then
+  elif [ "$kind" = block ] || ! is_mention "$command"; then
     run_command "$plain"
     [[ $plain != 'cmake --build'* ]] || has_build=yes
   fi
@@ -234,7 +336,7 @@ for i in "${!used[@]}"; do
   [ "${used[i]}" ] || fail "no command for the rule: ${rules[*]:3*i:3}"
 done
 
-# A page with an example and no commands: README.md has the commands.
+# A page with an example and no commands: get_started.md has the commands.
 if [ -s "$project/CMakeLists.txt" ] && [ -z "$has_build" ] && [[ $page != samples/* ]]; then
   [ -n "$wanted" ] || fail "expected a comment with the output after the last printf"
   sed -i 's/ARCHITECTURES 80 90a/& EMULATE ON/' "$project/CMakeLists.txt"

@@ -384,7 +384,7 @@ std::string text_of_file(const std::filesystem::path &path) {
 
 TEST_CASE("shipped kernels: contract, grid, variants, docs, device test") {
   std::filesystem::path folder = TRITONC_TESTS_DIR "/../kernels";
-  std::string list = text_of_file(folder / "README.md"), device_tests;
+  std::string list = text_of_file(TRITONC_TESTS_DIR "/../docs/pages/kernels.md"), device_tests;
   for (std::string tests : {"/gpu", "/gpu/kernels"})
     for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR + tests))
       if (entry.path().extension() == ".cpp")

@@ -22,7 +22,7 @@ using namespace tritonc::test;
 
 namespace {
 
-const std::filesystem::path language = TRITONC_TESTS_DIR "/../generator/language";
+const std::filesystem::path language = TRITONC_TESTS_DIR "/../docs/pages/language";
 
 struct Example {
   std::string page, source;
@@ -34,8 +34,8 @@ std::string contents(const std::filesystem::path &file) {
 }
 
 std::vector<std::filesystem::path> pages() {
-  std::vector<std::filesystem::path> found = {language / "README.md"};
-  for (const auto &entry : std::filesystem::directory_iterator(language / "reference"))
+  std::vector<std::filesystem::path> found;
+  for (const auto &entry : std::filesystem::directory_iterator(language))
     found.push_back(entry.path());
   std::sort(found.begin(), found.end());
   return found;
@@ -113,11 +113,11 @@ TEST_CASE("reference: every example gives its stated results") {
 }
 
 TEST_CASE("reference: every page has a contents entry and an example") {
-  std::string table = contents(language / "README.md");
+  std::string table = contents(language / "index.md");
   for (const std::filesystem::path &page : pages()) {
     CAPTURE(page);
-    CHECK((page.filename() == "README.md" ||
-           table.find("reference/" + page.filename().string() + ")") != table.npos));
+    CHECK((page.filename() == "index.md" ||
+           table.find("(" + page.filename().string() + ")") != table.npos));
     CHECK(contents(page).find("```c\n") != std::string::npos);
   }
 }
