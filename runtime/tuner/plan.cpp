@@ -4,6 +4,7 @@
 
 #include "plan.h"
 
+#include <algorithm>
 #include <charconv>
 #include <istream>
 #include <sstream>
@@ -31,12 +32,11 @@ std::map<std::string, std::int64_t> arguments_of(int line, const std::string &te
   std::map<std::string, std::int64_t> arguments;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
-    std::size_t equals = word.find('=');
+    std::size_t equals = std::min(word.find('='), word.size());
+    std::string number = word.substr(std::min(equals + 1, word.size()));
+    const char *end = number.data() + number.size();
     std::int64_t value = 0;
-    const char *begin = word.data() + equals + 1, *end = word.data() + word.size();
-    std::from_chars_result read = {begin, std::errc::invalid_argument};
-    if (equals != std::string::npos)
-      read = std::from_chars(begin, end, value);
+    std::from_chars_result read = std::from_chars(number.data(), end, value);
     if (read.ec != std::errc() || read.ptr != end)
       fail(line, "`" + word + "` is not NAME=INTEGER");
     arguments[word.substr(0, equals)] = value;

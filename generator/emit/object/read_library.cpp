@@ -235,6 +235,11 @@ Result<std::vector<ArchiveMember>> archive_members(const std::string &path,
       llvm::consumeError(std::move(error));
       return damaged(contents.takeError());
     }
+    // LLVM notices a truncated member only at the step to the next one.
+    if (contents->size() > size_t(bytes.data() + bytes.size() - contents->data())) {
+      llvm::consumeError(std::move(error));
+      return Error{Message::file_damaged, {path, "its member `" + name->str() + "` is truncated"}};
+    }
     members.push_back({name->str(), contents->str()});
   }
   if (error)
