@@ -202,9 +202,9 @@ private:
   llvm::Value *float_to_odd(llvm::Value *value) {
     llvm::Value *rounded = b_.CreateFPTrunc(value, like(value->getType(), b_.getFloatTy()));
     llvm::Value *back = b_.CreateFPExt(rounded, value->getType());
-    llvm::Value *too_large =
-        b_.CreateFCmpOGT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
-                         b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value));
+    llvm::Value *size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+    llvm::Value *size_of_back = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back);
+    llvm::Value *too_large = b_.CreateFCmpOGT(size_of_back, size);
     return to_odd(rounded, b_.CreateFCmpUEQ(back, value), too_large);
   }
 
@@ -253,12 +253,14 @@ private:
   llvm::Value *fused() {
     llvm::Type *type = instruction_->getType(), *real = like(type, b_.getDoubleTy());
     auto as_double = [&](llvm::Value *value) { return b_.CreateFPExt(widened(value), real); };
-    llvm::Value *product = b_.CreateFMul(as_double(operand(0)), as_double(operand(1)));
+    llvm::Value *y = as_double(operand(1)), *x = as_double(operand(0));
+    llvm::Value *product = b_.CreateFMul(x, y);
     llvm::Value *z = as_double(operand(2));
     llvm::Value *sum = b_.CreateFAdd(product, z);
     llvm::Value *z_part = b_.CreateFSub(sum, product);
-    llvm::Value *error =
-        b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, z_part)), b_.CreateFSub(z, z_part));
+    llvm::Value *error_of_z = b_.CreateFSub(z, z_part);
+    llvm::Value *error_of_product = b_.CreateFSub(product, b_.CreateFSub(sum, z_part));
+    llvm::Value *error = b_.CreateFAdd(error_of_product, error_of_z);
     llvm::Constant *zero = llvm::ConstantFP::get(real, 0);
     // The signs differ: the exact value is closer to zero.
     llvm::Value *too_large = b_.CreateFCmpOLT(b_.CreateFMul(sum, error), zero);
@@ -284,9 +286,9 @@ private:
       llvm::Value *smallest =
           llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getScalarSizeInBits()));
       dividend = b_.CreateFreeze(dividend);
-      llvm::Value *overflows =
-          b_.CreateAnd(b_.CreateICmpEQ(divisor, llvm::Constant::getAllOnesValue(type)),
-                       b_.CreateICmpEQ(dividend, smallest));
+      llvm::Value *is_smallest = b_.CreateICmpEQ(dividend, smallest);
+      llvm::Value *is_minus_one = b_.CreateICmpEQ(divisor, llvm::Constant::getAllOnesValue(type));
+      llvm::Value *overflows = b_.CreateAnd(is_minus_one, is_smallest);
       harmful = b_.CreateOr(harmful, overflows);
       instruction_->setOperand(0, dividend);
     }
@@ -314,9 +316,10 @@ void expand_atomics(llvm::Function &function) {
       // The first load must be atomic too.
       llvm::Value *first = llvm::cast<llvm::PHINode>(loaded)->getIncomingValue(0);
       llvm::cast<llvm::LoadInst>(first)->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+      llvm::Value *wanted_bits = builder.CreateBitCast(wanted, builder.getInt16Ty());
+      llvm::Value *loaded_bits = builder.CreateBitCast(loaded, builder.getInt16Ty());
       auto *exchange = builder.CreateAtomicCmpXchg(
-          address, builder.CreateBitCast(loaded, builder.getInt16Ty()),
-          builder.CreateBitCast(wanted, builder.getInt16Ty()), align, ordering,
+          address, loaded_bits, wanted_bits, align, ordering,
           llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering), scope);
       success = builder.CreateExtractValue(exchange, 1);
       found = builder.CreateBitCast(builder.CreateExtractValue(exchange, 0), type);

@@ -178,9 +178,11 @@ public:
 
   // A value in the low bits of `bits`.
   void add_value(const std::string &type, llvm::Value *bits) {
-    if (type == "i1")
-      return add("%s", builder_.CreateSelect(builder_.CreateTrunc(bits, builder_.getInt1Ty()),
-                                             string("true"), string("false")));
+    if (type == "i1") {
+      llvm::Value *no = string("false"), *yes = string("true");
+      llvm::Value *is_true = builder_.CreateTrunc(bits, builder_.getInt1Ty());
+      return add("%s", builder_.CreateSelect(is_true, yes, no));
+    }
     if (type == "f64")
       return add("%.17g",
                  without_sign_of_nan(builder_.CreateBitCast(bits, builder_.getDoubleTy())));
@@ -253,18 +255,19 @@ public:
         builder_.CreateStore(value, builder_.CreateStructGEP(type, memory, unsigned(i)));
       arguments = builder_.CreateAddrSpaceCast(memory, pointer);
     }
-    builder_.CreateCall(
-        module_.getOrInsertFunction("vprintf", builder_.getInt32Ty(), pointer, pointer),
-        {string(format_ + "\n"), arguments});
+    llvm::FunctionCallee vprintf =
+        module_.getOrInsertFunction("vprintf", builder_.getInt32Ty(), pointer, pointer);
+    builder_.CreateCall(vprintf, {string(format_ + "\n"), arguments});
   }
 
   // Calls __assertfail, which ends the launch.
   void fail(llvm::StringRef message, llvm::StringRef file, uint32_t line, llvm::StringRef kernel) {
     llvm::Type *pointer = builder_.getPtrTy(), *size = builder_.getInt64Ty();
-    builder_.CreateCall(module_.getOrInsertFunction("__assertfail", builder_.getVoidTy(), pointer,
-                                                    pointer, builder_.getInt32Ty(), pointer, size),
-                        {string(message), string(file), builder_.getInt32(line), string(kernel),
-                         builder_.getInt64(1)}); // bytes per character
+    llvm::FunctionCallee assertfail =
+        module_.getOrInsertFunction("__assertfail", builder_.getVoidTy(), pointer, pointer,
+                                    builder_.getInt32Ty(), pointer, size);
+    builder_.CreateCall(assertfail, {string(message), string(file), builder_.getInt32(line),
+                                     string(kernel), builder_.getInt64(1)}); // bytes per character
   }
 
   llvm::Function *finish() {
@@ -311,9 +314,9 @@ private:
     llvm::Value *magnitude = builder_.CreateAnd(word, 0x7f);
     llvm::Value *sign = builder_.CreateShl(builder_.CreateAnd(word, 0x80), 8);
     llvm::Value *scaled = from_half(builder_.CreateOr(builder_.CreateShl(magnitude, 7), sign));
-    return builder_.CreateSelect(builder_.CreateICmpEQ(magnitude, builder_.getInt32(0x7f)),
-                                 llvm::ConstantFP::getNaN(f32),
-                                 builder_.CreateFMul(scaled, llvm::ConstantFP::get(f32, 256)));
+    llvm::Value *number = builder_.CreateFMul(scaled, llvm::ConstantFP::get(f32, 256));
+    llvm::Value *is_nan = builder_.CreateICmpEQ(magnitude, builder_.getInt32(0x7f));
+    return builder_.CreateSelect(is_nan, llvm::ConstantFP::getNaN(f32), number);
   }
 
   llvm::Module &module_;

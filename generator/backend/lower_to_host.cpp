@@ -278,9 +278,9 @@ private:
             const llvm::DebugLoc &location) {
     auto *type = llvm::FunctionType::get(builder.getVoidTy(), {pointer_, pointer_, word_, pointer_},
                                          /*isVarArg=*/false);
-    llvm::CallInst *made =
-        builder.CreateCall(type, operation(builder, name),
-                           {thread_, records, builder.getInt32(uint32_t(count)), site(location)});
+    llvm::Value *callee = operation(builder, name);
+    llvm::CallInst *made = builder.CreateCall(
+        type, callee, {thread_, records, builder.getInt32(uint32_t(count)), site(location)});
     made->setDoesNotThrow();
   }
 

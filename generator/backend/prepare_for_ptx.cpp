@@ -53,8 +53,8 @@ void put_negation_first(llvm::IntrinsicInst &call) {
   }
   llvm::IRBuilder<> builder(&call);
   llvm::Type *wide = builder.getInt64Ty();
-  llvm::Value *result = builder.CreateBinaryIntrinsic(
-      call.getIntrinsicID(), builder.CreateSExt(a, wide), builder.CreateSExt(b, wide));
+  llvm::Value *wide_b = builder.CreateSExt(b, wide), *wide_a = builder.CreateSExt(a, wide);
+  llvm::Value *result = builder.CreateBinaryIntrinsic(call.getIntrinsicID(), wide_a, wide_b);
   call.replaceAllUsesWith(builder.CreateTrunc(result, call.getType()));
   call.eraseFromParent();
 }

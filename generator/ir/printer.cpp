@@ -109,8 +109,10 @@ struct Printer {
     std::string blanks(indent, ' ');
     if (!block.arguments.empty()) {
       out += blanks + "(";
-      for (size_t i = 0; i < block.arguments.size(); i++)
-        out += (i ? ", " : "") + name(block.arguments[i]) + ": " + type(block.arguments[i]->type);
+      for (size_t i = 0; i < block.arguments.size(); i++) {
+        out += (i ? ", " : "") + name(block.arguments[i]);
+        out += ": " + type(block.arguments[i]->type);
+      }
       out += ")\n";
     }
     for (const Op *op : block.ops) {
@@ -143,7 +145,8 @@ struct Printer {
     out += "func @" + fn.name + "(";
     for (size_t i = 0; i < fn.parameters.size(); i++) {
       const Parameter &p = fn.parameters[i];
-      out += (i ? ", " : "") + name(p.value) + ": " + type(p.value->type);
+      out += (i ? ", " : "") + name(p.value);
+      out += ": " + type(p.value->type);
       if (p.value->type.is_pointer() && p.aligned_bytes != 16)
         out += " aligned " + std::to_string(p.aligned_bytes);
       if (p.multiple_of != 1)

@@ -38,8 +38,8 @@ void Lowering::lower_no_hoist(const Op &op) {
   llvm::Value *low = pin(builder_.CreateTrunc(value, word));
   llvm::Value *high = pin(builder_.CreateTrunc(builder_.CreateLShr(value, 32), word));
   llvm::Type *type = value->getType();
-  define(op.result(), {builder_.CreateOr(builder_.CreateZExt(low, type),
-                                         builder_.CreateShl(builder_.CreateZExt(high, type), 32))});
+  llvm::Value *upper = builder_.CreateShl(builder_.CreateZExt(high, type), 32);
+  define(op.result(), {builder_.CreateOr(builder_.CreateZExt(low, type), upper)});
 }
 
 llvm::Value *Lowering::compare(const Op &op, llvm::Value *a, llvm::Value *b) {
@@ -122,9 +122,9 @@ Division with_result(llvm::IRBuilder<> &builder, llvm::Value *x, llvm::Value *y,
   if (is_signed) {
     x = builder.CreateFreeze(x);
     auto min_value = llvm::APInt::getSignedMinValue(type->getIntegerBitWidth());
-    llvm::Value *overflows =
-        builder.CreateAnd(builder.CreateICmpEQ(x, llvm::ConstantInt::get(type, min_value)),
-                          builder.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(type)));
+    llvm::Value *is_minus_one = builder.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(type));
+    llvm::Value *is_min = builder.CreateICmpEQ(x, llvm::ConstantInt::get(type, min_value));
+    llvm::Value *overflows = builder.CreateAnd(is_min, is_minus_one);
     wrong = builder.CreateOr(wrong, overflows);
   }
   return {x, builder.CreateSelect(wrong, llvm::ConstantInt::get(type, 1), y)};

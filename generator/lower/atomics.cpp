@@ -51,8 +51,9 @@ llvm::Value *Lowering::changed(const Op &op, llvm::Value *address,
   llvm::Align align(uint64_t(bytes_of(op.result()->type.elem)));
   auto as_bits = [&](llvm::Value *value) { return builder_.CreateBitCast(value, bits); };
   if (op.is(Opcode::atomic_cas_)) {
-    llvm::Value *both = builder_.CreateAtomicCmpXchg(
-        address, as_bits(values[0]), as_bits(values[1]), align, relaxed, relaxed, scope);
+    llvm::Value *desired = as_bits(values[1]), *expected = as_bits(values[0]);
+    llvm::Value *both =
+        builder_.CreateAtomicCmpXchg(address, expected, desired, align, relaxed, relaxed, scope);
     return builder_.CreateBitCast(builder_.CreateExtractValue(both, 0), type);
   }
   auto operation = operation_of(op.get(attr::op_), type->isFloatingPointTy());

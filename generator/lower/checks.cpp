@@ -34,8 +34,8 @@ void Lowering::for_each_element(const Value *value,
   if (!value->type.is_tile())
     return visit(0, builder_.getInt32(0));
   const LinearLayout &layout = *value->type.layout;
-  llvm::Value *thread =
-      builder_.CreateXor(move_bits(lane(), layout.lane), move_bits(warp(), layout.warp));
+  llvm::Value *of_warp = move_bits(warp(), layout.warp);
+  llvm::Value *thread = builder_.CreateXor(move_bits(lane(), layout.lane), of_warp);
   for (auto [index, r] : registers_by_index(layout))
     visit(r, builder_.CreateXor(thread, builder_.getInt32(index)));
 }

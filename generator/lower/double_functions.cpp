@@ -110,13 +110,15 @@ public:
     // 1 - z/2 is rounded; add the rounding error to the rest.
     llvm::Value *half = b_.CreateFMul(z, real(0.5)), *near = b_.CreateFSub(real(1), half);
     llvm::Value *lost = b_.CreateFSub(b_.CreateFSub(real(1), near), half);
-    llvm::Value *rest = fma(b_.CreateFMul(z, z), c, fma(r.high, b_.CreateFNeg(r.low), lost));
+    llvm::Value *small = fma(r.high, b_.CreateFNeg(r.low), lost);
+    llvm::Value *rest = fma(b_.CreateFMul(z, z), c, small);
     c = b_.CreateFAdd(near, rest);
 
     llvm::Value *quarter =
         b_.CreateAdd(b_.CreateFPToSI(turns, b_.getInt64Ty()), b_.getInt64(uint64_t(quarters)));
     llvm::Value *result = b_.CreateSelect(is_set(quarter, 1), c, s);
-    result = b_.CreateSelect(is_set(quarter, 2), b_.CreateFNeg(result), result);
+    llvm::Value *negated = b_.CreateFNeg(result);
+    result = b_.CreateSelect(is_set(quarter, 2), negated, result);
     return b_.CreateSelect(is_inside, result, nothing());
   }
 
@@ -145,8 +147,8 @@ public:
                              0x1.5f7919bc67b8cp-58,  -0x1.18cc8a061c479p-62});
     llvm::Value *small = fma(x, p, x);
     llvm::Value *inside = b_.CreateMinNum(abs(x), real(6));
-    llvm::Value *u =
-        b_.CreateFDiv(b_.CreateFSub(inside, real(2.5)), b_.CreateFAdd(inside, real(2.5)));
+    llvm::Value *divisor = b_.CreateFAdd(inside, real(2.5));
+    llvm::Value *u = b_.CreateFDiv(b_.CreateFSub(inside, real(2.5)), divisor);
     llvm::Value *g =
         series(u, {0x1.afbb3f3b7343bp-3, -0x1.7ca88dec217a6p-2, 0x1.01c11a735cd99p-2,
                    -0x1.0011543716c9bp-3, 0x1.470ba1f67e4f3p-5, -0x1.05bb2fe5b9447p-8,
@@ -176,10 +178,10 @@ public:
     llvm::Value *power = exp(exponent.high, k, r);
 
     // 1 to any power is 1, and any value to the power of 0.
-    llvm::Value *is_one =
-        b_.CreateOr(b_.CreateFCmpOEQ(size, real(1)), b_.CreateFCmpOEQ(y, real(0)));
-    is_one =
-        b_.CreateAnd(is_one, b_.CreateOr(b_.CreateFCmpORD(y, y), b_.CreateFCmpOEQ(x, real(1))));
+    llvm::Value *y_is_zero = b_.CreateFCmpOEQ(y, real(0));
+    llvm::Value *is_one = b_.CreateOr(b_.CreateFCmpOEQ(size, real(1)), y_is_zero);
+    llvm::Value *x_is_one = b_.CreateFCmpOEQ(x, real(1));
+    is_one = b_.CreateAnd(is_one, b_.CreateOr(b_.CreateFCmpORD(y, y), x_is_one));
     power = b_.CreateSelect(is_one, real(1), power);
     // If y is odd, the result has the sign of x. From 2^53 on all doubles are even.
     llvm::Value *half = b_.CreateFMul(y, real(0.5));
@@ -187,7 +189,8 @@ public:
     llvm::Value *is_odd = b_.CreateAnd(is_integer, b_.CreateFCmpUNE(trunc(half), half));
     llvm::Value *result = b_.CreateSelect(is_odd, with_sign_of(power, x), power);
     llvm::Value *is_finite = b_.CreateFCmpONE(size, real(infinity));
-    llvm::Value *has_none = b_.CreateAnd(b_.CreateFCmpOLT(x, real(0)), b_.CreateNot(is_integer));
+    llvm::Value *is_fraction = b_.CreateNot(is_integer);
+    llvm::Value *has_none = b_.CreateAnd(b_.CreateFCmpOLT(x, real(0)), is_fraction);
     return b_.CreateSelect(b_.CreateAnd(has_none, is_finite), nothing(), result);
   }
 
@@ -208,7 +211,8 @@ private:
   Parts sum(llvm::Value *x, llvm::Value *y) {
     llvm::Value *high = b_.CreateFAdd(x, y), *of_y = b_.CreateFSub(high, x);
     llvm::Value *of_x = b_.CreateFSub(high, of_y);
-    return {high, b_.CreateFAdd(b_.CreateFSub(x, of_x), b_.CreateFSub(y, of_y))};
+    llvm::Value *lost_of_y = b_.CreateFSub(y, of_y);
+    return {high, b_.CreateFAdd(b_.CreateFSub(x, of_x), lost_of_y)};
   }
   // Requires |x| >= |y|.
   Parts quick_sum(llvm::Value *x, llvm::Value *y) {
@@ -233,8 +237,8 @@ private:
     llvm::Value *less = b_.CreateFSub(m, real(1));
     Parts more = sum(m, real(1)), f;
     f.high = b_.CreateFDiv(less, more.high);
-    llvm::Value *left =
-        fma(b_.CreateFNeg(f.high), more.low, fma(b_.CreateFNeg(f.high), more.high, less));
+    llvm::Value *left = fma(b_.CreateFNeg(f.high), more.high, less);
+    left = fma(b_.CreateFNeg(f.high), more.low, left);
     f.low = b_.CreateFDiv(left, more.high);
     Parts square = product(f, f);
     llvm::Value *rest = real(2. / 27);

@@ -58,7 +58,8 @@ public:
     llvm::Value *quarter = b_.CreateTrunc(b_.CreateFPToSI(turns, b_.getInt64Ty()), b_.getInt32Ty());
     quarter = b_.CreateAdd(quarter, b_.getInt32(uint32_t(quarters)));
     llvm::Value *result = b_.CreateSelect(is_set(quarter, 1), c, s);
-    result = b_.CreateSelect(is_set(quarter, 2), b_.CreateFNeg(result), result);
+    llvm::Value *negated = b_.CreateFNeg(result);
+    result = b_.CreateSelect(is_set(quarter, 2), negated, result);
     return b_.CreateSelect(is_inside, result, nothing());
   }
 
@@ -98,10 +99,10 @@ public:
     llvm::Value *power = exp_of_double(b_, b_.CreateFMul(exponent, log));
     llvm::Value *size = b_.CreateFPTrunc(power, b_.getFloatTy());
     // 1 to any power is 1, and any value to the power of 0.
-    llvm::Value *is_one =
-        b_.CreateOr(b_.CreateFCmpOEQ(abs(x), real(1)), b_.CreateFCmpOEQ(y, real(0)));
-    is_one =
-        b_.CreateAnd(is_one, b_.CreateOr(b_.CreateFCmpORD(y, y), b_.CreateFCmpOEQ(x, real(1))));
+    llvm::Value *y_is_zero = b_.CreateFCmpOEQ(y, real(0));
+    llvm::Value *is_one = b_.CreateOr(b_.CreateFCmpOEQ(abs(x), real(1)), y_is_zero);
+    llvm::Value *x_is_one = b_.CreateFCmpOEQ(x, real(1));
+    is_one = b_.CreateAnd(is_one, b_.CreateOr(b_.CreateFCmpORD(y, y), x_is_one));
     size = b_.CreateSelect(is_one, real(1), size);
 
     // If y is odd, the result has the sign of x. From 2^24 on all floats are even.
@@ -112,7 +113,8 @@ public:
     llvm::Value *result = b_.CreateSelect(is_odd, with_sign_of(size, x), size);
     llvm::Value *is_finite =
         b_.CreateFCmpONE(abs(x), real(std::numeric_limits<double>::infinity()));
-    llvm::Value *has_none = b_.CreateAnd(b_.CreateFCmpOLT(x, real(0)), b_.CreateNot(is_integer));
+    llvm::Value *is_fraction = b_.CreateNot(is_integer);
+    llvm::Value *has_none = b_.CreateAnd(b_.CreateFCmpOLT(x, real(0)), is_fraction);
     return b_.CreateSelect(b_.CreateAnd(has_none, is_finite), nothing(), result);
   }
 

@@ -80,7 +80,9 @@ public:
                           b_.getInt32(uint32_t(float_bias - format.bias) << format.fraction_bits));
 
     llvm::Constant *large = real(std::ldexp(1.0, format.min_place() + float_fraction_bits));
-    llvm::Value *subnormal = b_.CreateSub(bits_of(b_.CreateFAdd(magnitude, large)), bits_of(large));
+    llvm::Value *bits_of_large = bits_of(large);
+    llvm::Value *sum = b_.CreateFAdd(magnitude, large);
+    llvm::Value *subnormal = b_.CreateSub(bits_of(sum), bits_of_large);
 
     llvm::Constant *min_normal = real(std::ldexp(1.0, 1 - format.bias));
     llvm::Value *code = b_.CreateSelect(b_.CreateFCmpOLT(magnitude, min_normal), subnormal, normal);
@@ -94,9 +96,9 @@ public:
     llvm::Value *rounded = b_.CreateFPTrunc(number, b_.getFloatTy());
     llvm::Value *back = b_.CreateFPExt(rounded, b_.getDoubleTy());
     llvm::Value *is_exact = b_.CreateFCmpUEQ(back, number);
-    llvm::Value *too_large =
-        b_.CreateFCmpOGT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
-                         b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, number));
+    llvm::Value *size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, number);
+    llvm::Value *size_of_back = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back);
+    llvm::Value *too_large = b_.CreateFCmpOGT(size_of_back, size);
     llvm::Value *bits = bits_of(rounded);
     llvm::Value *towards_zero = b_.CreateSub(bits, b_.CreateZExt(too_large, b_.getInt32Ty()));
     bits = b_.CreateSelect(is_exact, bits, b_.CreateOr(towards_zero, 1));
@@ -132,8 +134,8 @@ std::vector<llvm::Value *> halves_of(llvm::IRBuilder<> &builder, const Gpu &gpu,
   if (gpu.has_fp8 && elem == Elem::e4m3)
     return by_pairs(builder, codes, [&](llvm::Value *low, llvm::Value *high) {
       llvm::Type *i32 = builder.getInt32Ty();
-      llvm::Value *pair = builder.CreateOr(builder.CreateZExt(low, i32),
-                                           builder.CreateShl(builder.CreateZExt(high, i32), 8));
+      llvm::Value *upper = builder.CreateShl(builder.CreateZExt(high, i32), 8);
+      llvm::Value *pair = builder.CreateOr(builder.CreateZExt(low, i32), upper);
       return builder.CreateBitCast(call_target_op(builder, TargetOp::cvt_f16x2_e4m3x2, {pair}),
                                    llvm::FixedVectorType::get(builder.getHalfTy(), 2));
     });

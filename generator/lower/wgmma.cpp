@@ -222,9 +222,9 @@ void Lowering::lower_wgmma_rs(const Op &op) {
 
   llvm::Value *group = builder_.CreateLShr(warp(), 2);
   std::vector<uint32_t> images = right.parts(1, instructions.all_columns, warpgroups);
-  llvm::Value *start =
-      descriptor_start(builder_, builder_.CreateAdd(stage_address(op.operand(1), op.operand(2)),
-                                                    move_bits(group, images)));
+  llvm::Value *offset = move_bits(group, images);
+  llvm::Value *stage = stage_address(op.operand(1), op.operand(2));
+  llvm::Value *start = descriptor_start(builder_, builder_.CreateAdd(stage, offset));
 
   Registers registers = this->registers(op.operand(3));
   llvm::Value *adds = whether_to_add(op.operand_or_null(4));

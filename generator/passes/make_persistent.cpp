@@ -67,7 +67,8 @@ struct State {
     return builder.binary(Opcode::rem_, a, b);
   }
   static Value *div_up(Builder &builder, Value *a, Value *b) {
-    return div(builder, builder.sub(builder.add(a, b), builder.i32(1)), b);
+    Value *one = builder.i32(1);
+    return div(builder, builder.sub(builder.add(a, b), one), b);
   }
 
   // Passed by the host: the grid of output tiles, the first tile of this launch, the number of its
@@ -108,7 +109,8 @@ struct State {
     if (schedule.work == Schedule::Work::tail)
       done = builder.mul(div(builder, larger, at_once), at_once);
     first = on_host(builder, done, "first");
-    return builder.mul(builder.sub(larger, done), builder.i32(cuts_of_one()));
+    Value *cuts = builder.i32(cuts_of_one());
+    return builder.mul(builder.sub(larger, done), cuts);
   }
 
   int64_t cuts_of_one() const {
@@ -132,7 +134,8 @@ struct State {
     Value *inside = rem(builder, number, in_all);
     for (size_t axis = 0; axis < 3; axis++) {
       Value *tail_split = builder.i32(schedule.tail_split[axis]);
-      at[axis] = builder.add(builder.mul(at[axis], tail_split), rem(builder, inside, tail_split));
+      Value *in_larger = rem(builder, inside, tail_split);
+      at[axis] = builder.add(builder.mul(at[axis], tail_split), in_larger);
       inside = div(builder, inside, tail_split);
     }
   }

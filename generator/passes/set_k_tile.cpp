@@ -141,8 +141,9 @@ struct Lengthen : State {
     before.set_location(loop->location);
     Value *iterations = loop->operand(0);
     Poly k_end = Poly::symbol(iterations) * Poly::constant(k_tile);
-    loop->operands[0] = before.binary(Opcode::div_, before.add(iterations, before.i32(times - 1)),
-                                      before.i32(times));
+    Value *divisor = before.i32(times);
+    Value *rounding = before.i32(times - 1);
+    loop->operands[0] = before.binary(Opcode::div_, before.add(iterations, rounding), divisor);
 
     Builder builder = Builder::before(fn, matmul.dot);
     Value *a = operand(builder, 0, k_end), *b = operand(builder, 1, k_end);

@@ -80,7 +80,8 @@ void hint(Function &fn, Op *load, Op *launch) {
   bool is_launch_later = launch && fn.body->position_of(launch) > fn.body->position_of(map);
   Builder builder = Builder::after(fn, is_launch_later ? launch : map);
   builder.set_location(load->location);
-  Value *above = builder.sub(builder.i64(few_readers + 1), readers(builder, launch, axes));
+  Value *count = readers(builder, launch, axes);
+  Value *above = builder.sub(builder.i64(few_readers + 1), count);
   Value *is_few = builder.binary(Opcode::min_, builder.i64(1), above);
   is_few = builder.binary(Opcode::max_, builder.i64(0), is_few);
   Value *change = builder.mul(is_few, builder.i64(evict_first - evict_normal));

@@ -23,7 +23,8 @@ struct Host {
   Value *at_least(Value *a, int64_t b) { return builder.binary(Opcode::max_, a, builder.i32(b)); }
 
   Value *output_tiles(const SplitKPartials &split_k, size_t axis) {
-    return div_up(builder.num_programs(int(axis)), builder.i32(split_k.coarsening[axis]));
+    Value *coarsening = builder.i32(split_k.coarsening[axis]);
+    return div_up(builder.num_programs(int(axis)), coarsening);
   }
 
   Value *handed(Value *value, const char *name) {
@@ -49,7 +50,8 @@ SplitKWorkspace emit_split_k_workspace(Builder &builder, const SplitKPartials &s
   count = builder.binary(Opcode::min_, count, max_count);
   Value *steps = host.div_up(iterations, count);
 
-  Value *bytes = builder.mul(builder.cast(count, Elem::i64), builder.cast(output_tiles, Elem::i64));
+  Value *wide_tiles = builder.cast(output_tiles, Elem::i64);
+  Value *bytes = builder.mul(builder.cast(count, Elem::i64), wide_tiles);
   bytes = builder.mul(bytes, builder.i64(split_k.rows * split_k.columns * bytes_of(elem)));
   Value *memory = builder.create(Opcode::workspace_, {bytes}, {Type::pointer(elem)})->result();
   memory->name = "workspace";

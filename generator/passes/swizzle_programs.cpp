@@ -46,7 +46,8 @@ bool is_index(const Op &op) { return op.is(Opcode::program_id_) || op.is(Opcode:
 std::array<Value *, 2> place_in_groups(Builder &builder, Value *number, Value *rows,
                                        Value *columns) {
   Value *in_group = builder.mul(columns, builder.i32(group));
-  Value *first = builder.mul(div(builder, number, in_group), builder.i32(group));
+  Value *rows_of_group = builder.i32(group);
+  Value *first = builder.mul(div(builder, number, in_group), rows_of_group);
   Value *left = builder.sub(rows, first);
   Value *width = builder.binary(Opcode::min_, left, builder.i32(group));
   Value *inside = rem(builder, number, in_group);

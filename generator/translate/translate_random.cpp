@@ -86,7 +86,8 @@ ir::Value *Translator::random(const ast::Expr &expr) {
     words[i] = repeat_to(words[i], shape);
   // With a constant seed, all keys are constants.
   for (int i = 0; i < rounds; i++) {
-    philox.round(words, repeat_to(keys[0], shape), repeat_to(keys[1], shape));
+    Value *second_key = repeat_to(keys[1], shape);
+    philox.round(words, repeat_to(keys[0], shape), second_key);
     for (size_t half : {0, 1})
       if (i + 1 < rounds)
         keys[half] = philox.next_key(keys[half], key_steps[half]);

@@ -118,7 +118,8 @@ ir::Value *Translator::batched_matmul(const ast::Expr &expr, ir::Value *a, ir::V
     auto matrix = [&](ir::Value *tile) {
       return matrix_of(tile, in_batch(tile->type.shape, index));
     };
-    ir::Value *product = dot(expr, matrix(a), matrix(b), matrix(accumulator));
+    ir::Value *added = matrix(accumulator), *right = matrix(b), *left = matrix(a);
+    ir::Value *product = dot(expr, left, right, added);
     for (size_t d = 2; d < shape.size(); d++)
       product = build_->expand(product, int(d));
     product = repeat_to(product, shape);

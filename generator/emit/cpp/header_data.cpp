@@ -258,15 +258,17 @@ private:
         names.push_back(string_literal(name));
       line("inline constexpr const char *schedule_names_" + number + "[] = {" + join(names, ", ") +
            "};");
+      // One statement each: a call of numbers() writes a line of the header.
+      std::string schedules = numbers("std::uint16_t", "schedules_" + number, tuning.schedules);
+      std::string costs = numbers("std::int16_t", "costs_" + number, tuning.costs);
+      std::string times = numbers("std::int16_t", "times_" + number, tuning.times);
+      std::string problems = numbers("std::int32_t", "problems_" + number, tuning.problems);
+      std::string axes = numbers("std::uint32_t", "tuned_axes_" + number, tuning.axes);
       rows.push_back("\n    {" + string_literal(tuning.gpu) + ", " + std::to_string(tuning.arch) +
-                     ", " + std::to_string(tuning.num_sms) + ", " +
-                     numbers("std::uint32_t", "tuned_axes_" + number, tuning.axes) + ", " +
-                     numbers("std::int32_t", "problems_" + number, tuning.problems) + ", " +
-                     numbers("std::int16_t", "times_" + number, tuning.times) + ",\n     " +
-                     numbers("std::int16_t", "costs_" + number, tuning.costs) + ", " +
-                     numbers("std::uint16_t", "schedules_" + number, tuning.schedules) +
-                     ", schedule_names_" + number + ", " + std::to_string(tuning.axes.size()) +
-                     ", " + std::to_string(tuning.problem_count) + ", " +
+                     ", " + std::to_string(tuning.num_sms) + ", " + axes + ", " + problems + ", " +
+                     times + ",\n     " + costs + ", " + schedules + ", schedule_names_" + number +
+                     ", " + std::to_string(tuning.axes.size()) + ", " +
+                     std::to_string(tuning.problem_count) + ", " +
                      std::to_string(tuning.schedule_names.size()) + ", " +
                      (tuning.beside_costs ? "1" : "0") + "}");
     }
