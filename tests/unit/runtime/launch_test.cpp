@@ -553,7 +553,9 @@ TEST_CASE("launch: handles a reused stream address") {
     REQUIRE(driver.cuStreamDestroy_v2(stream) == cu::success);
     before = stream;
   }
+#if !defined(__SANITIZE_ADDRESS__) // it holds freed memory back
   CHECK(reused > 0);
+#endif
 }
 
 TEST_CASE("launch: a destroyed context is not a lost device") {

@@ -35,8 +35,8 @@ template <typename Work> std::string said(Budget budget, bool is_exceeded, Work 
 }
 
 void compute() {
-  volatile int number = 0;
-  for (int i = 0; i < 100000; i++)
+  volatile unsigned number = 0;
+  for (unsigned i = 0; i < 100000; i++)
     number = number + i;
 }
 void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }

@@ -320,7 +320,7 @@ TEST_CASE("verify: names the damaged member of a static library") {
   changed[object + 0x28] ^= 1; // the place of the section headers
   CHECK(problem(changed).rfind("error: `" + path + "(scale.o)` is damaged: ", 0) == 0);
   CHECK(problem(whole.substr(0, whole.size() - 100)) ==
-        "error: `" + path + "` is damaged: its member `scale.o` is truncated");
+        "error: `" + path + "` is damaged: its member `scale.o` is truncated; generate it again");
 }
 
 TEST_CASE("verify: says that another tool rewrote an object") {
