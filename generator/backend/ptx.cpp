@@ -266,6 +266,19 @@ std::string with_fixed_files(llvm::StringRef ptx) {
   return text;
 }
 
+// Removes comments such as `// callseq 23, 0`. LLVM counts the calls of the whole process, so the PTX
+// would depend on the order of the jobs.
+std::string without_call_numbers(llvm::StringRef ptx) {
+  std::string text;
+  for (;;) {
+    size_t comment = ptx.find(" // callseq ");
+    text += ptx.substr(0, comment);
+    if (comment == ptx.npos)
+      return text;
+    ptx = ptx.substr(ptx.find('\n', comment));
+  }
+}
+
 } // namespace
 
 void prepare_module(llvm::Module &module) {
@@ -317,7 +330,8 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line
   passes.run(module);
   if (!collector.errors().empty())
     return llvm_failed(gpu, collector.errors());
-  return line_info ? with_fixed_files(ptx) : ptx.str().str();
+  std::string text = without_call_numbers(ptx);
+  return line_info ? with_fixed_files(text) : text;
 }
 
 Result<std::string> emit_ptx(llvm::Module &module, const Gpu &gpu) {

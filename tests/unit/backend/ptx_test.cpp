@@ -178,6 +178,19 @@ TEST_CASE("emit_ptx: same module gives the same PTX") {
   CHECK(ptx_of(copy_kernel, "90a") == ptx_of(copy_kernel, "90a"));
 }
 
+TEST_CASE("emit_ptx: same module gives the same PTX, after other calls of functions") {
+  const char *calls = R"(
+    declare i32 @vprintf(ptr, ptr)
+    define ptx_kernel void @f(ptr %format, ptr %values) {
+      %n = call i32 @vprintf(ptr %format, ptr %values)
+      ret void
+    })";
+  std::string first = ptx_of(calls, "80");
+  CHECK(contains(first, "call.uni"));
+  CHECK(ptx_of(calls, "80") == first);
+  CHECK(ptx_of(calls, "80") == first);
+}
+
 TEST_CASE("emit_ptx: reports an LLVM error and its reason") {
   const std::string kernel = R"(
     define ptx_kernel void @f(ptr addrspace(1) %p, i32 %n) {
