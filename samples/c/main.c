@@ -1,6 +1,6 @@
-// The softmax of the rows of a matrix, by a kernel that is called from C, and the same on the CPU.
+// Computes the softmax of each row of a matrix by a kernel, and checks it on the CPU. In C11.
 //
-// Exits with 0 if the results agree, also where there is nothing to run on; with 1 otherwise.
+// Exit code: 0 = all results are right, or there is no GPU; 1 = a wrong result or an error.
 
 #include "kernels.h"
 
@@ -28,7 +28,7 @@ static double error_of_row(const float *x, const float *y) {
     sum += exp(x[i] - largest);
   for (int i = 0; i < columns; i++) {
     double difference = fabs(y[i] - exp(x[i] - largest) / sum);
-    if (!(difference <= error)) // a NaN, too
+    if (!(difference <= error)) // true also for NaN
       error = difference;
   }
   return error;
@@ -62,7 +62,7 @@ int main(void) {
   require(tritonc_allocate(&x_memory, bytes));
   require(tritonc_allocate(&y_memory, bytes));
   require(tritonc_copy_to_device(x_memory, x, bytes));
-  require(tritonc_fill(y_memory, 0xff, bytes)); // NaN: an element that isn't written shows
+  require(tritonc_fill(y_memory, 0xff, bytes)); // NaN, to detect unwritten elements
 
   nn_softmax_float_args args = {
       .x = x_memory, .y = y_memory, .M = rows, .N = columns, .ldx = stride, .ldy = stride};
@@ -70,7 +70,7 @@ int main(void) {
   require(tritonc_copy_to_host(y, y_memory, bytes));
   double once = error_of(x, y);
 
-  // The same made ready, as for a loop: each launch is then little more than the driver's call.
+  // The same as a prepared launch, for loops: each launch costs little more than the driver's call.
   nn_softmax_float_prepared ready;
   require(tritonc_fill(y_memory, 0xff, bytes));
   require(nn_softmax_float_prepare(NULL, &args, &ready));

@@ -1,4 +1,4 @@
-// A stream and a graph, by the driver's own functions. See driver.h.
+// A stream and a graph, made with functions of the CUDA driver. See driver.h.
 
 #include "driver.h"
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-/// The library that the launches use: it is loaded by now.
+/// The driver library of the launches, which have loaded it before.
 void *driver_library() {
   const char *named = std::getenv("TRITONC_DRIVER");
   void *library = dlopen(named && *named ? named : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -18,7 +18,7 @@ void *driver_library() {
   std::exit(1);
 }
 
-/// Calls a function of the driver, which must succeed.
+/// Calls a driver function. Exits if it fails.
 template <typename... Parameters> void call(const char *name, Parameters... values) {
   static void *const library = driver_library();
   auto function = reinterpret_cast<int (*)(Parameters...)>(dlsym(library, name));

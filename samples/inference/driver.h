@@ -1,14 +1,13 @@
-// What this program needs of CUDA beside launches: a stream, and a graph that is captured from it.
+// A stream, and a graph that is captured from it.
 //
-// A program that uses CUDA's runtime has all of this already: cudaStreamCreate,
-// cudaStreamBeginCapture, cudaGraphInstantiate, cudaGraphLaunch. This one does without, and asks
-// the driver itself.
+// Programs with the CUDA runtime use cudaStreamCreate, cudaStreamBeginCapture, cudaGraphInstantiate
+// and cudaGraphLaunch. This sample calls the CUDA driver, so it needs no CUDA runtime.
 
 #pragma once
 
 struct CUstream_st;
 
-/// A stream of its own, in the context that is current.
+/// A new stream in the current context.
 class Stream {
 public:
   Stream();
@@ -20,7 +19,7 @@ private:
   CUstream_st *handle_ = nullptr;
 };
 
-/// What is launched on a stream while `launches` runs, to be launched again as a whole.
+/// A graph of everything that `launches` enqueues on the stream.
 class Graph {
 public:
   template <typename Launches> Graph(const Stream &stream, Launches launches) : stream_(stream) {

@@ -1,8 +1,8 @@
-// A step of inference: h = layer_norm(x), s = h W, p = softmax(s), in half, with the same buffers
-// each time. The three launches are captured in a graph once; then the graph is launched for each
-// batch of inputs.
+// A step of inference: h = layer_norm(x), s = h W, p = softmax(s), in half. The program captures
+// the three launches in a graph once. Then it launches the graph for each batch of inputs, with the
+// same buffers.
 //
-// Exits with 0 if all results are right, also where there is nothing to run on; with 1 otherwise.
+// Exit code: 0 = all results are right, or there is no GPU; 1 = a wrong result or an error.
 
 #include "driver.h"
 
@@ -31,7 +31,7 @@ void require(tritonc::status status) {
   std::exit(1);
 }
 
-/// Uniform in [-1, 1], the same numbers in every run.
+/// Uniform numbers in [-1, 1], the same in each run.
 class Random {
 public:
   float next() {
@@ -57,7 +57,7 @@ struct Layer {
         weights(random.elements(features * classes, 0.25f)) {}
 };
 
-/// What lies on the device for as long as the program runs: a graph holds addresses.
+/// Device memory for the whole program: the graph contains its addresses.
 struct Buffers {
   tritonc::buffer<half> x, gain, bias, weights, normal, scores, probabilities;
 
@@ -78,7 +78,7 @@ using norm = rows::layer_norm<half>;
 using softmax = rows::softmax<half>;
 using product = products::matmul<half, products::A::N, products::B::N>;
 
-/// Enqueues the step. Each launch reads what the one before it writes.
+/// Enqueues the step. Each launch reads the output of the previous launch.
 void launch_step(tritonc::stream stream, const Buffers &on) {
   require(norm::launch(stream, {.x = on.x.data(),
                                 .gain = on.gain.data(),
@@ -128,14 +128,14 @@ std::vector<double> expected_row(const Layer &layer, const half *x) {
   return scores;
 }
 
-/// The largest difference of a probability from what it should be.
+/// The max difference between a probability and its expected value.
 double error_of(const Layer &layer, const std::vector<half> &x, const std::vector<half> &result) {
   double error = 0;
   for (int row = 0; row < batch; row++) {
     std::vector<double> expected = expected_row(layer, &x[std::size_t(row) * features]);
     for (int i = 0; i < classes; i++) {
       double difference = std::abs(float(result[std::size_t(row) * classes + i]) - expected[i]);
-      if (!(difference <= error)) // a NaN, too
+      if (!(difference <= error)) // true also for NaN
         error = difference;
     }
   }
@@ -158,7 +158,7 @@ int main() {
   Random random;
   Layer layer(random);
   Buffers on(layer);
-  // Drivers before CUDA 12.3 can't load code during a capture, and later ones needn't.
+  // Drivers before CUDA 12.3 cannot load code during a capture.
   require(norm::preload());
   require(product::preload());
   require(softmax::preload());
@@ -171,13 +171,13 @@ int main() {
   for (int step = 1; step <= 3; step++) {
     std::vector<half> x = random.elements(batch * features, float(step), float(step - 2));
     require(on.x.copy_from(x.data()));
-    require(on.probabilities.fill(0xff)); // NaN: an element that isn't written shows
-    require(tritonc::synchronize());      // the stream doesn't wait for the default one
+    require(on.probabilities.fill(0xff)); // NaN, to detect elements that no kernel writes
+    require(tritonc::synchronize());      // the stream does not wait for the default stream
     graph.launch();
     require(tritonc::synchronize(stream.handle()));
     require(on.probabilities.copy_to(result.data()));
     double error = error_of(layer, x, result);
-    bool right = error < 2e-2; // the scores are rounded to half: 1/256 of 8, as an exponent
+    bool right = error < 2e-2; // scores near 8 are rounded to half, by up to 1/256
     all_right = all_right && right;
     std::printf("batch %d: largest error of a probability %.1e %s\n", step, error,
                 right ? "" : "WRONG");

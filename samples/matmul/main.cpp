@@ -1,8 +1,8 @@
-// Multiplies random matrices on the GPU, in two types and four layouts, checks every product
-// against one in double precision, and prints how fast large ones go. On the emulator, where speed
-// says nothing, it only checks.
+// Multiplies random matrices on the GPU, in two types and four layouts. Checks each result against
+// double precision, and prints the speed of large matmuls. On the emulator it only checks, because
+// the emulator has no realistic speed.
 //
-// Exits with 0 if all results are right, also where there is nothing to run on; with 1 otherwise.
+// Exit code: 0 = all results are right, or there is no GPU; 1 = a wrong result or an error.
 
 #include <gemm.hpp>
 #include <tritonc/device.hpp>
@@ -23,7 +23,7 @@ void require(tritonc::status status) {
   std::exit(1);
 }
 
-/// Uniform in [-1, 1], the same numbers in every run.
+/// Uniform numbers in [-1, 1], the same in each run.
 class Random {
 public:
   float next() {
@@ -42,7 +42,7 @@ template <typename T> std::vector<T> random_elements(int count, Random &random) 
   return elements;
 }
 
-/// rows x columns, row by row.
+/// The transpose of a rows x columns matrix with contiguous rows.
 template <typename T>
 std::vector<T> transposed(const std::vector<T> &matrix, int rows, int columns) {
   std::vector<T> result(matrix.size());
@@ -52,7 +52,7 @@ std::vector<T> transposed(const std::vector<T> &matrix, int rows, int columns) {
   return result;
 }
 
-/// The product of the m x k matrix `a` and the k x n matrix `b`, in double precision.
+/// The matmul of `a` (m x k) and `b` (k x n), in double precision.
 template <typename T>
 std::vector<double> reference(const std::vector<T> &a, const std::vector<T> &b, int m, int n,
                               int k) {
@@ -68,7 +68,7 @@ std::vector<double> reference(const std::vector<T> &a, const std::vector<T> &b, 
   return c;
 }
 
-/// The distance between both, relative to the length of the second (Frobenius norm).
+/// The norm of result - expected, relative to the norm of expected (Frobenius norms).
 template <typename T>
 double relative_error(const std::vector<T> &result, const std::vector<double> &expected) {
   double distance = 0, length = 0;
@@ -77,7 +77,7 @@ double relative_error(const std::vector<T> &result, const std::vector<double> &e
     distance += difference * difference;
     length += expected[i] * expected[i];
   }
-  return std::sqrt(distance / length); // NaN, if any element is
+  return std::sqrt(distance / length); // NaN if any element is NaN
 }
 
 template <typename T> tritonc::buffer<T> on_device(const std::vector<T> &elements) {
@@ -87,21 +87,21 @@ template <typename T> tritonc::buffer<T> on_device(const std::vector<T> &element
   return memory;
 }
 
-constexpr int check_m = 256, check_n = 384, check_k = 320; // all different: a mixed-up size shows
+constexpr int check_m = 256, check_n = 384, check_k = 320; // different, to detect exchanged sizes
 constexpr int large = 4096;
 
-/// A matrix with `stride` elements from one row to the next.
+/// A matrix whose rows start `stride` elements apart.
 template <typename T> struct Matrix {
   std::vector<T> elements;
   int stride;
 };
 
-/// One product with known result.
+/// Launches one matmul, and returns its error.
 template <typename Kernel, typename T>
 double error_of(const Matrix<T> &a, const Matrix<T> &b, const std::vector<double> &expected) {
   tritonc::buffer<T> a_memory = on_device(a.elements), b_memory = on_device(b.elements), c_memory;
   require(c_memory.allocate(expected.size()));
-  require(c_memory.fill(0xff)); // NaN: an element that isn't written shows
+  require(c_memory.fill(0xff)); // NaN, to detect elements that the kernel does not write
   typename Kernel::args arguments{.A = a_memory.data(),
                                   .B = b_memory.data(),
                                   .C = c_memory.data(),
@@ -118,7 +118,7 @@ double error_of(const Matrix<T> &a, const Matrix<T> &b, const std::vector<double
   return relative_error(result, expected);
 }
 
-/// Two large square matrices and room for their product.
+/// Two large square matrices, and memory for their product.
 template <typename T> struct LargeProduct {
   tritonc::buffer<T> a, b, c;
 
@@ -129,7 +129,7 @@ template <typename T> struct LargeProduct {
   }
 };
 
-/// Tera floating-point operations per second.
+/// The speed in TFLOP/s.
 template <typename Kernel, typename T> double speed_of(const LargeProduct<T> &product) {
   typename Kernel::args arguments{.A = product.a.data(),
                                   .B = product.b.data(),
@@ -153,7 +153,7 @@ template <typename Kernel, typename T> double speed_of(const LargeProduct<T> &pr
   return 2.0 * large * large * large * timed / (milliseconds * 1e-3) * 1e-12;
 }
 
-/// All layouts of one type. Returns whether every product is as exact as it should be.
+/// The matmuls of one type in all layouts. run() returns whether all errors are small enough.
 template <typename T> class TypeRun {
 public:
   TypeRun(const char *type, double tolerance, bool is_timed)

@@ -1,17 +1,16 @@
-// What this program needs of CUDA beside launches: how many GPUs there are, and on each a context
-// and a stream.
+// The number of GPUs, and a context and a stream for each GPU.
 //
-// A program that uses CUDA's runtime has all of this already: cudaGetDeviceCount, cudaSetDevice,
-// cudaStreamCreate. This one does without, and asks the driver itself.
+// Programs with the CUDA runtime use cudaGetDeviceCount, cudaSetDevice and cudaStreamCreate. This
+// sample calls the CUDA driver, so it needs no CUDA runtime.
 
 #pragma once
 
 struct CUstream_st;
 
-/// There must be a driver.
+/// The number of visible GPUs. Requires a driver.
 int gpu_count();
 
-/// The primary context of a GPU, which CUDA's runtime and NCCL use too, and a stream in it.
+/// A GPU: its primary context, which the CUDA runtime and NCCL also use, and a stream in it.
 class Gpu {
 public:
   explicit Gpu(int number);
@@ -21,7 +20,8 @@ public:
   int number() const { return number_; }
   CUstream_st *stream() const { return stream_; }
 
-  /// Makes the context current: for memory, not for launches, which go where their stream is.
+  /// Makes the context current, to allocate and copy memory. A launch uses the context of its
+  /// stream.
   void enter() const;
 
 private:

@@ -1,12 +1,12 @@
-// C = A B on several GPUs: each has the columns of A and the rows of B that belong to its part of
-// K, multiplies them, and gets the sum of all GPUs' products. In a feed-forward layer the GPU has
-// computed those columns of A itself, so that nothing but C has to be exchanged.
+// C = A B on several GPUs. Each GPU has a part of K: it multiplies these columns of A by these rows
+// of B, and gets the sum of all GPUs' results. In a feed-forward layer, the GPU itself has computed
+// its columns of A, so the GPUs exchange only C.
 //
-// A small product is checked against one in double precision. A large one, of a layer of a language
-// model with 70 billion weights, is compared with the product of one GPU, and timed; on the
-// emulator, where time says nothing, it is left out.
+// The program checks a small matmul against double precision. A large matmul is from a layer of a
+// language model with 70 billion weights. The program compares it with the result of one GPU, and
+// prints the times. On the emulator it omits the large matmul, because times mean nothing there.
 //
-// Exits with 0 if all results are right, also where there is nothing to run on; with 1 otherwise.
+// Exit code: 0 = all results are right, or there is no GPU; 1 = a wrong result or an error.
 
 #include "driver.h"
 #include "sum.h"
@@ -40,9 +40,9 @@ struct Sizes {
   std::int32_t m, n, k;
 };
 constexpr Sizes small = {128, 192, 512}, large = {4096, 8192, 28672};
-constexpr std::int32_t largest_step = 64; // of K, that a kernel takes at a time
+constexpr std::int32_t largest_step = 64; // the largest TK of the variants
 
-/// A matrix, row by row.
+/// A matrix with contiguous rows.
 struct Matrix {
   std::int32_t rows, columns;
   std::vector<half> elements;
@@ -56,7 +56,7 @@ struct Matrix {
   const half *row(std::int32_t number) const { return const_cast<Matrix *>(this)->row(number); }
 };
 
-/// Uniform in [-1, 1], the same numbers in every run.
+/// Uniform numbers in [-1, 1], the same in each run.
 class Random {
 public:
   Matrix matrix(std::int32_t rows, std::int32_t columns) {
@@ -87,7 +87,7 @@ Matrix part_of_rows(const Matrix &matrix, std::int32_t first, std::int32_t count
   return part;
 }
 
-/// Two matrices on a GPU and room for their product.
+/// Two matrices on a GPU, and memory for their product.
 class Product {
 public:
   Product(const Gpu &gpu, const Matrix &a, const Matrix &b)
@@ -98,13 +98,13 @@ public:
     require(b_.allocate(b.elements.size()));
     require(b_.copy_from(b.elements.data()));
     require(c_.allocate(std::size_t(m_) * std::size_t(n_)));
-    require(c_.fill(0xff));          // NaN: an element that isn't written shows
-    require(tritonc::synchronize()); // the stream doesn't wait for the default one
+    require(c_.fill(0xff));          // NaN, to detect elements that the kernel does not write
+    require(tritonc::synchronize()); // the stream does not wait for the default stream
   }
   Product(Product &&) = default;
   ~Product() { gpu_.enter(); }
 
-  /// Whichever GPU is current: it runs where the stream is.
+  /// Launches on the GPU of the stream, whichever GPU is current.
   void launch() const {
     require(product::launch(gpu_.stream(), {.A = a_.data(),
                                             .B = b_.data(),
@@ -132,7 +132,7 @@ private:
   tritonc::buffer<half> a_, b_, c_;
 };
 
-/// The same product, a part of K on each GPU.
+/// The same matmul, with a part of K on each GPU.
 class DividedProduct {
 public:
   DividedProduct(const Gpus &gpus, Sum &sum, const Matrix &a, const Matrix &b)
@@ -162,7 +162,7 @@ private:
   std::vector<half *> results_;
 };
 
-/// The product of `a` and `b` in double precision.
+/// The matmul of `a` and `b` in double precision.
 std::vector<double> exact_product(const Matrix &a, const Matrix &b) {
   std::vector<double> c(std::size_t(a.rows) * std::size_t(b.columns));
   for (std::int32_t row = 0; row < a.rows; row++)
@@ -181,7 +181,7 @@ std::vector<double> numbers_of(const Matrix &matrix) {
   return numbers;
 }
 
-/// Whether all GPUs have what is expected, but for rounding.
+/// Whether the results of all GPUs are as expected, except for rounding.
 bool check(const char *what, const DividedProduct &divided, const std::vector<double> &expected) {
   bool all_right = true;
   std::printf("%s: relative error", what);
@@ -194,7 +194,7 @@ bool check(const char *what, const DividedProduct &divided, const std::vector<do
       length += expected[i] * expected[i];
     }
     double error = std::sqrt(distance / length);
-    bool is_right = error < 2e-3; // not if it is a NaN
+    bool is_right = error < 2e-3; // false for NaN
     all_right = all_right && is_right;
     std::printf(" %.1e%s", error, is_right ? "" : " WRONG");
   }
@@ -210,7 +210,7 @@ bool check_small(const Gpus &gpus, Sum &sum) {
   return check("against double precision", divided, exact_product(a, b));
 }
 
-/// Of one product among several in a row, by the host's clock.
+/// The time of one launch, by the host's clock: the mean of several consecutive launches.
 template <typename Launch> double milliseconds(const Gpus &gpus, const Launch &launch) {
   constexpr int warm_up = 3, timed = 20;
   auto wait = [&] {
@@ -261,7 +261,7 @@ int main() {
     return 0;
   }
   require(found);
-  // As many as divide all sizes of K.
+  // The largest power of two for which each part of K is a multiple of TK.
   int count = int(std::bit_floor(unsigned(gpu_count())));
   while (small.k % (count * largest_step) != 0 || large.k % (count * largest_step) != 0)
     count /= 2;

@@ -1,4 +1,4 @@
-// The sum of what all GPUs hold.
+// The sum of the results of all GPUs.
 
 #pragma once
 
@@ -10,17 +10,18 @@
 #include <memory>
 #include <vector>
 
-/// One per set of GPUs.
+/// Adds arrays that are on several GPUs, like ncclAllReduce.
 class Sum {
 public:
   virtual ~Sum() = default;
 
-  /// Replaces the `count` numbers at `parts[i]`, which are on the i-th GPU, by the sums of all
-  /// GPUs' numbers: in the order of their streams, or now.
+  /// `parts[i]` points to `count` elements on GPU i. Replaces them on each GPU by the sums over all
+  /// GPUs. The sum by NCCL runs in the order of the streams. The sum by the host waits for the
+  /// streams, and is done at the return.
   virtual void enqueue(const std::vector<tritonc::half *> &parts, std::size_t count) = 0;
 };
 
 using Gpus = std::vector<std::unique_ptr<Gpu>>;
 
 std::unique_ptr<Sum> sum_by_host(const Gpus &gpus);
-std::unique_ptr<Sum> sum_by_nccl(const Gpus &gpus); // if the program was built with it
+std::unique_ptr<Sum> sum_by_nccl(const Gpus &gpus); // only if the program is built with NCCL

@@ -1,4 +1,4 @@
-// The sum by way of the host's memory: where there is no NCCL, and on the emulator.
+// The sum by the host: copies all parts to the host. For builds without NCCL, and for the emulator.
 
 #include "sum.h"
 

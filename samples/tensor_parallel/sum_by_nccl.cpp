@@ -1,4 +1,4 @@
-// The sum by NCCL, over NVLink where there is one: no GPU waits for the host.
+// The sum by NCCL, which uses NVLink if there is one. No GPU waits for the host.
 
 #include "sum.h"
 
@@ -30,7 +30,7 @@ public:
   }
 
   void enqueue(const std::vector<tritonc::half *> &parts, std::size_t count) override {
-    // One thread speaks for all GPUs, so NCCL must hear of all of them before it waits for one.
+    // One thread calls NCCL for all GPUs. Outside of a group, a call could wait for the others.
     require(ncclGroupStart());
     for (std::size_t gpu = 0; gpu < members_.size(); gpu++)
       require(ncclAllReduce(parts[gpu], parts[gpu], count, ncclFloat16, ncclSum, members_[gpu],

@@ -1,6 +1,6 @@
-// Launches a softmax of several sizes and says which variant each launch took.
+// Launches a softmax for several sizes, and prints the variant that each launch chooses.
 //
-// Exits with 0 if all results are right, also where there is nothing to run on; with 1 otherwise.
+// Exit code: 0 = all results are right, or there is no GPU; 1 = a wrong result or an error.
 
 #include <kernels.hpp>
 #include <tritonc/device.hpp>
@@ -22,12 +22,12 @@ void require(tritonc::status status) {
   std::exit(1);
 }
 
-/// Each launch tells what it came to.
+/// The hook: stores the SIZE that a launch chose.
 void note_size(const tritonc::choice_event &choice, void *size) {
   *static_cast<int *>(size) = choice.variant[0];
 }
 
-/// Whether every row adds up to 1.
+/// Whether the sum of each row is 1.
 bool is_right(const std::vector<tritonc::half> &y, int rows, int columns) {
   bool right = true;
   for (int row = 0; row < rows; ++row) {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Builds the documentation site, which must load nothing from the network. Then breaks a copy, which
-# must stop the build: a link of a page, and a public function without a comment.
+# Builds the documentation site, which must load nothing from the network, and must mark its tables
+# of text for narrow screens. Then breaks a copy, which must stop the build: a link of a page, and a
+# public function without a comment.
 #
 #   docs_test.sh SOURCE_FOLDER WORK_FOLDER
 #
@@ -16,6 +17,10 @@ fail() {
 "$source/docs/build"
 ! grep -rnoE '(src|<link[^>]* href)="https?:[^"]*"' "$source/build/site" --include='*.html' ||
   fail "pages load files from the network"
+grep -q 'data-heading="Cure: "' "$source/build/site/reference/diagnostics.html" ||
+  fail "the cells of a table of text have no headings"
+! grep -q 'data-heading="TritonC TFLOP/s' "$source/build/site/performance.html" ||
+  fail "the cells of a table of numbers have headings"
 
 rm -rf "$work"
 mkdir -p "$work/build"

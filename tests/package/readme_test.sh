@@ -151,13 +151,7 @@ run_command() { # <command>
 emulate_kernels() { sed -i 's/ARCHITECTURES 80 90a/& EMULATE ON/' "$project/CMakeLists.txt"; }
 use_small_cache() { export TRITONC_CACHE_DIR=$work/cache; } # keeps the developer's cache
 carry_tuner() { cp "$project/build/scale_tuner" "$project"; }
-# The shipped matmul with few variants: no float, no T, few tiles.
-copy_matmul() {
-  sed -e 's/TYPE: half, float/TYPE: half/' -e 's/32, 64, 128/64, 128/g' -e 's/8, 16, 32, 64/16, 32/' \
-    "$source/kernels/matmul.tc" >"$project/matmul.tc"
-  sed -e '/^    T = /,/})/d' -e 's/newaxis, :" }, *\\$/newaxis, :" })/' "$source/kernels/matmul_layouts.tch" \
-    >"$project/matmul_layouts.tch"
-}
+copy_matmul() { cp "$source/kernels/matmul.tc" "$source/kernels/matmul_layouts.tch" "$project"; }
 link_build_folder() { mkdir "$project/build" && ln -s "$package" "$project/build/release"; }
 
 # All examples of the page in one project.

@@ -28,6 +28,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -263,6 +264,9 @@ struct Trial {
   }
 };
 
+// Whether TRITONC_ONLY selects some of the test kernels.
+bool is_restricted() { return std::getenv("TRITONC_ONLY"); }
+
 // Each variant of the sample with one of its warp-specialized schedules in turn; with two if
 // `all_variants`.
 void try_all(bool all_variants, const Sample &sample) {
@@ -333,7 +337,7 @@ TEST_CASE("oracle: warp-specialized matmuls") {
   CHECK(files["specialized"] == files_to_specialize());
   CHECK(files["split-K in a cluster"] == files_to_divide());
   CHECK(files["split-K over launches"] == files_to_divide());
-  CHECK(files["one role"].size() > 3);
+  CHECK((is_restricted() || files["one role"].size() > 3));
 }
 
 // Of each kernel, at least one variant with such a schedule.
@@ -370,7 +374,7 @@ TEST_CASE("oracle: every kernel file is listed") {
     for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/../" + folder))
       if (entry.path().extension() == ".tc")
         found.insert(folder + "/" + entry.path().filename().string());
-  CHECK(listed == found);
+  CHECK((is_restricted() || listed == found));
 }
 
 namespace {
@@ -400,7 +404,7 @@ TEST_CASE("shipped kernels: contract, grid, variants, docs, device test") {
     CHECK(contract.find("equire") != std::string::npos); // its own or another kernel's contract
     CHECK(text.find("#pragma tritonc grid(") != std::string::npos);
     CHECK_FALSE(read_declarations({entry.path().string(), {}, {}, ""}).axes.empty());
-    CHECK(list.find("`" + name + ".tc`") != std::string::npos);
+    CHECK(list.find("[" + name + "](#") != std::string::npos); // its row in the overview
     CHECK(std::regex_search(device_tests, std::regex("kernels::" + name + "\\b")));
     kernels++;
   }
