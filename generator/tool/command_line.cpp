@@ -149,7 +149,10 @@ std::optional<Error> choose_compression(const CommandLine &line, ToolchainOption
   return std::nullopt;
 }
 
-// Handles -W like C compilers; the last option for a name wins.
+} // namespace
+
+std::optional<Error> usage(const std::string &text) { return Error{Message::usage, {text}}; }
+
 std::optional<Error> choose_warnings(CommandLine &line) {
   DiagnosticOptions &options = line.compile.messages;
   for (llvm::StringRef text : line.warnings) {
@@ -169,10 +172,6 @@ std::optional<Error> choose_warnings(CommandLine &line) {
   }
   return std::nullopt;
 }
-
-} // namespace
-
-std::optional<Error> usage(const std::string &text) { return Error{Message::usage, {text}}; }
 
 std::optional<Error> complete(CommandLine &line) {
   CompileOptions &options = line.compile;

@@ -77,6 +77,9 @@ Result<std::optional<Command>> read_command_line(int count, char **arguments, Co
 
 std::optional<Error> usage(const std::string &text);
 
+/// Handles -W like C compilers; the last option for a name wins.
+std::optional<Error> choose_warnings(CommandLine &line);
+
 /// Converts the texts in `line` to options.
 std::optional<Error> complete(CommandLine &line);
 

@@ -54,13 +54,17 @@ void add_source_options(CLI::App &command, CommandLine &line) {
                    "keep `assert` and `print` in code for GPUs; default: only for the emulator");
 }
 
-void add_message_options(CLI::App &command, CommandLine &line) {
+void add_warning_options(CLI::App &command, CommandLine &line) {
   command
       .add_option("-W", line.warnings,
                   "warnings: -Wno-NAME disables one, -WNAME enables one that is off by default "
                   "(bank-conflicts), -Werror=NAME makes one an error, -Werror makes all errors")
       ->allow_extra_args(false);
   command.add_flag("-w", line.compile.messages.no_warnings, "disable all warnings");
+}
+
+void add_message_options(CLI::App &command, CommandLine &line) {
+  add_warning_options(command, line);
   command
       .add_option("--max-errors", line.compile.messages.max_errors,
                   "max number of errors to print; default 20, 0 = all")
@@ -114,6 +118,7 @@ void add_tuner_options(CLI::App &command, CommandLine &line) {
   command.add_flag("--quiet", line.is_quiet, "print no progress, only errors and warnings");
   list("--from", line.tuning_from, "earlier measurements, from tritonc tune or a tuner")
       ->type_name(input);
+  add_warning_options(command, line);
 }
 
 void add_measurement_options(CLI::App &command, CommandLine &line) {

@@ -23,8 +23,43 @@
 namespace tritonc {
 namespace {
 
+// The problems that no variant accepts.
+class RefusedProblems {
+public:
+  explicit RefusedProblems(const CompileOptions &options) : options_(options) {}
+
+  // Removes the problems from the reports. Prints a warning for each.
+  void take_from(std::vector<TunerReport> &reports) {
+    for (const Error &refused : take_refused(reports)) {
+      count_++;
+      Diagnostic warning = diagnostic(refused);
+      if (!options_.messages.wants(warning))
+        continue;
+      printer.print(warning);
+      num_errors_ += options_.warnings_are_errors || options_.messages.is_error(warning);
+    }
+  }
+
+  // Returns the error if no other problem was measured, or if a warning is an error.
+  std::optional<Error> failure(bool is_any_measured) const {
+    if (count_ && !is_any_measured)
+      return Error{Message::all_refused, {}};
+    if (!num_errors_)
+      return std::nullopt;
+    std::string option = options_.warnings_are_errors
+                             ? "-Werror"
+                             : "-Werror=" + llvm::join(options_.messages.errors, " -Werror=");
+    return Error{Message::warned, {std::to_string(num_errors_), option}};
+  }
+
+private:
+  const CompileOptions &options_; // the warnings
+  int count_ = 0, num_errors_ = 0;
+};
+
 // Reads earlier measurements: JSON or tuner output. Adds the differences between variants.
-Result<TuningData> read_measured(const std::string &path, std::vector<Error> &differences) {
+Result<TuningData> read_measured(const std::string &path, std::vector<Error> &differences,
+                                 RefusedProblems &refused) {
   Result<std::string> text = read_file(path, max_data_bytes);
   if (!text)
     return text.error();
@@ -33,6 +68,7 @@ Result<TuningData> read_measured(const std::string &path, std::vector<Error> &di
   Result<std::vector<TunerReport>> reports = read_reports(path, *text);
   if (!reports)
     return reports.error();
+  refused.take_from(*reports);
   TuningData data;
   for (const TunerReport &report : *reports)
     data.add(report.entry);
@@ -58,6 +94,8 @@ ExitCode run_tune(CommandLine &line) {
     return fail(*usage("tritonc tune needs a tuner, which triton_add_tuner() builds, or --from"));
   if (line.tune.tuner.empty() && line.output.empty())
     return fail(*usage("--plan-to needs a tuner, which triton_add_tuner() builds"));
+  if (std::optional<Error> failure = choose_warnings(line))
+    return fail(*failure);
   if (std::optional<Error> failure = check_outputs(line))
     return fail(*failure);
   TuningData data;
@@ -68,10 +106,13 @@ ExitCode run_tune(CommandLine &line) {
     data = std::move(*before);
   }
   std::vector<Error> differences;
+  RefusedProblems refused(line.compile);
+  bool is_any_measured = false;
   for (const std::string &path : line.tuning_from) {
-    Result<TuningData> measured = read_measured(path, differences);
+    Result<TuningData> measured = read_measured(path, differences, refused);
     if (!measured)
       return fail(measured.error());
+    is_any_measured |= !measured->entries().empty();
     data.add(*measured);
   }
   if (!line.tune.tuner.empty()) {
@@ -83,6 +124,8 @@ ExitCode run_tune(CommandLine &line) {
       return failure ? fail(*failure) : ExitCode::ok;
     }
     TunerReports measured = run_with_progress(line, "measure", *plan);
+    refused.take_from(measured.reports);
+    is_any_measured |= !measured.reports.empty();
     for (const TunerReport &report : measured.reports)
       data.add(report.entry);
     llvm::append_range(differences, differences_of(measured.reports));
@@ -91,12 +134,20 @@ ExitCode run_tune(CommandLine &line) {
     if (measured.failure) // keeps the finished measurements
       differences.push_back(*measured.failure);
   }
+  std::optional<Error> refusal = refused.failure(is_any_measured);
+  if (refusal && !is_any_measured)
+    return fail(*refusal);
+  if (refusal)
+    differences.push_back(*refusal);
   if (std::optional<Error> failure = write_files({{line.output, data.json()}}))
     return fail(*failure);
   return fail_all(differences);
 }
 
 ExitCode run_bench(CommandLine &line, const std::string &what) {
+  if (std::optional<Error> failure = choose_warnings(line))
+    return fail(*failure);
+  RefusedProblems refused(line.compile);
   std::vector<TunerReport> reports;
   for (const std::string &path : line.tuning_from) {
     Result<std::string> text = read_file(path, max_data_bytes);
@@ -118,12 +169,18 @@ ExitCode run_bench(CommandLine &line, const std::string &what) {
       return fail(*measured.failure);
     llvm::append_range(reports, measured.reports);
   }
+  refused.take_from(reports);
+  std::optional<Error> refusal = refused.failure(!reports.empty());
+  if (refusal && reports.empty())
+    return fail(*refusal);
   std::string text;
   if (what == "measure")
     text = line.as_json ? bench_json(reports) : bench_table(reports);
   std::vector<Error> differences = differences_of(reports);
   if (what == "check" && differences.empty())
     text = std::to_string(reports.size()) + " problems, all variants agree\n";
+  if (refusal)
+    differences.push_back(*refusal);
   ExitCode printed = print(text), code = fail_all(differences);
   return printed == ExitCode::ok ? code : printed;
 }

@@ -164,6 +164,16 @@ public:
       return read_values(fields[4], entry.problem);
     }
     std::string variant = sorted_words(fields[1]);
+    if (what == "refused") {
+      if (!llvm::is_contained(report_.reasons, fields[2]))
+        report_.reasons.push_back(fields[2]);
+      return true;
+    }
+    if (what == "end") {
+      reports.push_back(std::move(report_));
+      return true;
+    }
+    report_.is_accepted = true; // all other lines are about a variant that accepts the problem
     if (what == "time") {
       TuningTime &time = report_.entry.times[variant];
       int64_t cost = 0;
@@ -176,10 +186,8 @@ public:
       report_.differences.push_back({variant, fields[2]});
     else if (what == "choice")
       report_.choice = variant;
-    else if (what == "end")
-      reports.push_back(std::move(report_));
     else
-      return what == "refused";
+      return what == "agrees";
     return true;
   }
 
@@ -190,6 +198,11 @@ private:
   int arch_ = 0, num_sms_ = 0;
   TunerReport report_;
 };
+
+// "add TYPE=half"
+std::string name_of(const std::string &kernel, const std::string &types) {
+  return kernel + (types.empty() ? "" : " ") + types;
+}
 
 bool has_types(const TunerKernel &kernel, const std::vector<std::string> &wanted) {
   llvm::SmallVector<llvm::StringRef> words;
@@ -275,6 +288,12 @@ Result<std::vector<std::string>> plan_tuning(const TuneOptions &options) {
     if ((options.kernels.empty() || llvm::is_contained(options.kernels, kernel.name)) &&
         has_types(kernel, options.types))
       kernels.push_back(kernel);
+  if (kernels.empty()) {
+    std::vector<std::string> names;
+    for (const TunerKernel &kernel : *described)
+      names.push_back(name_of(kernel.name, kernel.types));
+    return Error{Message::no_kernel_matches, {options.tuner, llvm::join(names, ", ")}};
+  }
   std::vector<ProblemClauses> said;
   for (const std::string &text : options.problems) {
     Result<ProblemClauses> clauses = parse_problems(text);
@@ -366,14 +385,31 @@ Result<std::vector<TunerReport>> read_reports(const std::string &from, const std
   return std::move(reader.reports);
 }
 
+std::vector<Error> take_refused(std::vector<TunerReport> &reports) {
+  constexpr size_t max_reasons = 3;
+  std::vector<Error> warnings;
+  llvm::erase_if(reports, [&](const TunerReport &report) {
+    if (report.is_accepted || report.reasons.empty())
+      return false;
+    llvm::ArrayRef<std::string> few = llvm::ArrayRef(report.reasons).take_front(max_reasons);
+    std::string why = llvm::join(few, "; ");
+    if (size_t more = report.reasons.size() - few.size())
+      why += "; and " + std::to_string(more) + " more";
+    warnings.push_back(
+        {Message::problem_refused,
+         {name_of(report.entry.kernel, report.entry.types), text_of(report.entry.problem), why}});
+    return true;
+  });
+  return warnings;
+}
+
 std::vector<Error> differences_of(const std::vector<TunerReport> &reports) {
   std::vector<Error> failures;
   for (const TunerReport &report : reports)
     for (const TunerReport::Difference &difference : report.differences)
-      failures.push_back(
-          {Message::variants_differ,
-           {report.entry.kernel + (report.entry.types.empty() ? "" : " ") + report.entry.types,
-            text_of(report.entry.problem), difference.variant, difference.factor}});
+      failures.push_back({Message::variants_differ,
+                          {name_of(report.entry.kernel, report.entry.types),
+                           text_of(report.entry.problem), difference.variant, difference.factor}});
   return failures;
 }
 
@@ -387,8 +423,8 @@ std::string bench_table(const std::vector<TunerReport> &reports) {
     if (!found)
       continue;
     summary.add(found->ratio());
-    rows.push_back({entry.kernel + (entry.types.empty() ? "" : " ") + entry.types,
-                    text_of(entry.problem), found->chosen->first, found->best->first,
+    rows.push_back({name_of(entry.kernel, entry.types), text_of(entry.problem),
+                    found->chosen->first, found->best->first,
                     microseconds(found->chosen->second.nanoseconds),
                     microseconds(found->best->second.nanoseconds), percent(found->ratio())});
   }

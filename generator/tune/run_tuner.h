@@ -38,6 +38,8 @@ struct TunerReport {
     std::string variant, factor;
   };
   std::vector<Difference> differences;
+  bool is_accepted = false;         // some variant accepts the problem
+  std::vector<std::string> reasons; // why variants refuse the problem, each once
 };
 
 Result<std::vector<TunerKernel>> describe_tuner(const TuneOptions &options);
@@ -56,6 +58,9 @@ TunerReports run_tuner(const TuneOptions &options, const std::string &what,
 
 /// Parses the output text of a tuner.
 Result<std::vector<TunerReport>> read_reports(const std::string &from, const std::string &text);
+
+/// Removes the problems that no variant accepts. Returns a warning for each of them.
+std::vector<Error> take_refused(std::vector<TunerReport> &reports);
 
 /// Returns one failure per variant whose results differ.
 std::vector<Error> differences_of(const std::vector<TunerReport> &reports);

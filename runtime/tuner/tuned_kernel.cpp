@@ -50,6 +50,12 @@ bool is_refusal(const status &what) {
   }
 }
 
+/// Returns the status' message without the name of the kernel.
+std::string reason_of(const status &what) {
+  std::string text = what.message().c_str(), name = std::string(what.kernel()) + ": ";
+  return text.compare(0, name.size(), name) == 0 ? text.substr(name.size()) : text;
+}
+
 } // namespace
 
 void fail(const std::string &why) { throw std::runtime_error(why); }
@@ -135,7 +141,7 @@ void TunedKernel::make_ready() {
     else if (made.ok())
       refused_.push_back({&which, "the grid is empty"});
     else if (is_refusal(made))
-      refused_.push_back({&which, made.message().c_str()});
+      refused_.push_back({&which, reason_of(made)});
     else
       failed = made;
   }

@@ -84,11 +84,14 @@ bool run_one(const Problem &problem, const Settings &settings, Queue &queue, std
   std::vector<const TunedKernel::Ready *> right;
   for (std::size_t i = 0; i < apart.size(); i++) {
     const TunedKernel::Ready &one = tuned_kernel.ready()[i];
-    if (apart[i] == 0)
-      right.push_back(&one);
-    else
-      out << "differs\t" << one.which->name << "\t" << apart[i] << "\n";
     all_same &= apart[i] == 0;
+    if (apart[i] != 0) {
+      out << "differs\t" << one.which->name << "\t" << apart[i] << "\n";
+      continue;
+    }
+    right.push_back(&one);
+    if (!settings.is_timed)
+      out << "agrees\t" << one.which->name << "\n";
   }
   std::vector<Enqueue> launches;
   for (const TunedKernel::Ready *one : right)

@@ -8,6 +8,7 @@
 //     gpu      NVIDIA H200  90  132
 //     problem  matmul  TYPE=half A=N B=N  const f16 *A, ...  K=64 M=64 N=64  warm
 //     time     TM=64 TN=64  5120  4800  128x256x64 warp-specialized
+//     agrees   TM=64 TN=64
 //     differs  TM=32 TN=64  31.5
 //     refused  TM=128 TN=64  <why>
 //     choice   TM=64 TN=64
@@ -18,6 +19,7 @@
 //
 // - `problem`: kernel, types, signature, problem, warm or cold caches;
 // - `time`: variant, nanoseconds, the schedule's cost (- if unknown), the schedule of the launch;
+// - `agrees`, only by check: a variant with the results of most variants;
 // - `differs`: variant, and the distance of its results from the results of most variants, as a
 //   multiple of the error bound, for the element with the largest multiple (differences.h);
 // - `refused`: variant, and the reason;

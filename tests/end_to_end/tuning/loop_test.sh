@@ -128,6 +128,15 @@ grep -o "n=[0-9]* *SIZE=[0-9]*" "$work/untuned" | diff - "$work/now" || fail "da
 # A variant with one wrong element does not win: it is not in the data, and the command fails.
 ends 0 "$tritonc" check "$build/tuner" --problems "$problems"
 says "10 problems, all variants agree"
+# Without elements, the grid is empty, so no variant accepts the problem.
+ends 0 "$tritonc" check "$build/tuner" --problems "n=0,100; x,y=100; factor=2" --types TYPE=half
+says "warning: skipping .scale TYPE=half. for n=0, which no variant accepts: the grid is empty"
+says "1 problems, all variants agree"
+for command in check bench "tune -o $work/none.json"; do
+  ends 2 "$tritonc" $command "$build/tuner" --problems "n=0; x,y=100; factor=2"
+  says "error: no variant accepts any of the problems"
+done
+[ ! -e "$work/none.json" ] || fail "a file without measurements"
 ends 6 "$tritonc" check "$build/wrong_tuner" --problems "$problems"
 says "SIZE=256 WRONG=1 differs from most variants by .* times"
 ends 6 "$tritonc" tune "$build/wrong_tuner" --problems "$problems" --rounds 1 -o "$work/wrong.json"

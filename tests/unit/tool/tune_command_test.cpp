@@ -26,6 +26,27 @@ while IFS="$(printf '\t')" read -r word kernel types name arguments; do
 done
 )sh";
 
+// Answers each line of the plan: the variants accept only multiples of 8.
+const char *const refusing = R"sh(
+printf 'gpu\tNVIDIA H200\t90\t132\n'
+while IFS="$(printf '\t')" read -r word kernel types name arguments; do
+  printf 'problem\t%s\t%s\ti32 n\t%s\twarm\n' "$kernel" "$types" "$name"
+  case $(( ${name#n=} % 8 ))$1 in
+    0check) printf 'agrees\tSIZE=1\nagrees\tSIZE=2\nchoice\tSIZE=1\nend\n' ;;
+    0*) printf 'time\tSIZE=1\t3000\t-\tbaseline\nchoice\tSIZE=1\nend\n' ;;
+    *) printf 'refused\tSIZE=1\tno multiple of 8\nrefused\tSIZE=2\tno multiple of 8\nend\n' ;;
+  esac
+done
+)sh";
+
+// The warning about a problem that `refusing` refuses.
+std::string skips(int n) {
+  return "warning: skipping `add TYPE=half` for n=" + std::to_string(n) +
+         ", which no variant accepts: no multiple of 8 [-Wproblem-refused]\n";
+}
+
+const std::string all_refused = "error: no variant accepts any of the problems\n";
+
 // What a tuner prints for n=`n`.
 std::string measured(int n, const std::string &more = "") {
   return "gpu\tNVIDIA H200\t90\t132\nproblem\tadd\tTYPE=half\ti32 n\tn=" + std::to_string(n) +
@@ -122,6 +143,114 @@ TEST_CASE("tritonc tune, bench, check: problems that fit no kernel are code 2") 
     CHECK(run.code == 2);
     CHECK(run.output == "error: no problem matches a kernel of `./tuner`\n");
     CHECK(tuner.files.count() == 1);
+  }
+}
+
+TEST_CASE("tritonc tune, bench, check: --kernels and --types that match no kernel are code 2") {
+  Tuner tuner;
+  for (const char *command : {"tune -o out.json", "tune --plan-to plan", "bench", "check"})
+    for (const char *option : {"--kernels sub", "--types TYPE=float"}) {
+      CAPTURE(command);
+      CAPTURE(option);
+      ToolRun run = tuner.run(std::string(command) + " ./tuner --problems n=1 " + option);
+      CHECK(run.code == 2);
+      CHECK(run.output == "error: no kernel of `./tuner` matches --kernels and --types; kernels: "
+                          "add TYPE=half\n");
+      CHECK(tuner.files.count() == 1);
+    }
+  CHECK(tuner.run("bench ./tuner --problems n=1 --kernels add --types TYPE=half").code == 0);
+}
+
+TEST_CASE("tritonc tune: warns about problems that no variant accepts, writes the others") {
+  Tuner tuner(refusing);
+  ToolRun run = tuner.run("tune ./tuner --problems n=8,9,16,17 -o out.json");
+  CHECK(run.output == skips(9) + skips(17));
+  CHECK(run.code == 0);
+  CHECK(tuner.sizes() == "8 16 ");
+  run = tuner.run("tune ./tuner --problems n=24 -o out.json");
+  CHECK(run.output == "");
+  CHECK(run.code == 0);
+  CHECK(tuner.sizes() == "8 16 24 ");
+
+  // The same from files.
+  tuner.files.write("one", measured(1));
+  tuner.files.write("refused", "gpu\tNVIDIA H200\t90\t132\nproblem\tadd\tTYPE=half\ti32 n\tn=9\t"
+                               "warm\nrefused\tSIZE=1\tno multiple of 8\nend\n");
+  run = tuner.run("tune --from one --from refused --anew -o out.json");
+  CHECK(run.output == skips(9));
+  CHECK(run.code == 0);
+  CHECK(tuner.sizes() == "1 ");
+}
+
+TEST_CASE("tritonc tune: no problem that a variant accepts is code 2, the file stays") {
+  Tuner tuner(refusing);
+  ToolRun run = tuner.run("tune ./tuner --problems n=9,10 -o out.json");
+  CHECK(run.output == skips(9) + skips(10) + all_refused);
+  CHECK(run.code == 2);
+  CHECK(tuner.files.count() == 1);
+  CHECK(tuner.run("tune ./tuner --problems n=8 -o out.json").code == 0);
+  CHECK(tuner.run("tune ./tuner --problems n=9 --anew -o out.json").code == 2);
+  CHECK(tuner.sizes() == "8 ");
+
+  Tuner failing(std::string(refusing) + "echo 'error: the GPU is gone' >&2; exit 3\n");
+  run = failing.run("tune ./tuner --problems n=9 -o out.json");
+  CHECK(run.output == skips(9) + "error: the tuner `./tuner` failed: error: the GPU is gone\n");
+  CHECK(run.code == 3);
+}
+
+TEST_CASE("tritonc bench, check: problems that no variant accepts do not count") {
+  Tuner tuner(refusing);
+  for (const char *command : {"bench", "bench --json", "check"}) {
+    CAPTURE(command);
+    ToolRun run = tuner.run(std::string(command) + " ./tuner --problems n=9,10");
+    CHECK(run.output == skips(9) + skips(10) + all_refused);
+    CHECK(run.code == 2);
+  }
+  ToolRun run = tuner.run("check ./tuner --problems n=8,9,16");
+  CHECK(run.output == skips(9) + "2 problems, all variants agree\n");
+  CHECK(run.code == 0);
+  run = tuner.run("check ./tuner --problems n=8,16");
+  CHECK(run.output == "2 problems, all variants agree\n");
+  CHECK(run.code == 0);
+  run = tuner.run("bench ./tuner --problems n=8,9");
+  CHECK(contains(run.output, skips(9)));
+  CHECK(contains(run.output, "\n1 problems: slower than the best by 0.0 %"));
+  CHECK(run.code == 0);
+  run = tuner.run("bench ./tuner --problems n=8,9 --json 2>/dev/null");
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(run.output);
+  REQUIRE(bool(json));
+  CHECK(json->getAsObject()->getArray("problems")->size() == 1);
+}
+
+TEST_CASE("tritonc tune, check: -W disables the warning or makes it an error") {
+  Tuner tuner(refusing);
+  const std::string agrees = "1 problems, all variants agree\n";
+  for (const char *option : {"-Wno-problem-refused", "-w", "-w -Werror"}) {
+    CAPTURE(option);
+    ToolRun run = tuner.run("check ./tuner --problems n=8,9 " + std::string(option));
+    CHECK(run.output == agrees);
+    CHECK(run.code == 0);
+    run = tuner.run("check ./tuner --problems n=9 " + std::string(option));
+    CHECK(run.output == all_refused);
+    CHECK(run.code == 2);
+  }
+  for (const std::string option : {"-Werror", "-Werror=problem-refused"}) {
+    CAPTURE(option);
+    ToolRun run = tuner.run("tune ./tuner --problems n=8,9 --anew -o out.json " + option);
+    CHECK(run.output == skips(9) + "error: " + option +
+                            " treats warnings as errors (1 found); disable one kind with "
+                            "-Wno-NAME\n");
+    CHECK(run.code == 5);
+    CHECK(tuner.sizes() == "8 ");
+    run = tuner.run("check ./tuner --problems n=8 " + option);
+    CHECK(run.output == agrees);
+    CHECK(run.code == 0);
+  }
+  for (const char *command : {"tune -o out.json", "bench", "check"}) {
+    CAPTURE(command);
+    ToolRun run = tuner.run(std::string(command) + " ./tuner --problems n=8 -Wnonsense");
+    CHECK(contains(run.output, "error: unknown warning `-Wnonsense`; known warnings: "));
+    CHECK(run.code == 2);
   }
 }
 

@@ -76,6 +76,40 @@ TEST_CASE("read_reports: reads times, choice and differences") {
         "error that rounding explains");
 }
 
+TEST_CASE("take_refused: removes the problems that no variant accepts, with a warning") {
+  const std::string first = "refused\tSIZE=1\tthe arguments do not satisfy `n % 8 == 0`\n";
+  auto warnings_of = [](std::vector<TunerReport> &reports) {
+    std::string said;
+    for (const Error &warning : take_refused(reports))
+      said += text(warning) + "\n";
+    return said;
+  };
+  Result<std::vector<TunerReport>> reports = read_reports(
+      "it", gpu +
+                problem(1, first + "refused\tSIZE=2\tthe arguments do not satisfy `n % 8 == 0`\n") +
+                problem(2, "time\tSIZE=1\t5\t-\t\nchoice\tSIZE=1\n") +
+                problem(3, first + "refused\tSIZE=2\ta\nrefused\tSIZE=4\tb\nrefused\tSIZE=8\tc\n"));
+  REQUIRE(reports);
+  CHECK(warnings_of(*reports) ==
+        "warning: skipping `add TYPE=half` for n=1, which no variant accepts: the arguments do not "
+        "satisfy `n % 8 == 0` [-Wproblem-refused]\n"
+        "warning: skipping `add TYPE=half` for n=3, which no variant accepts: the arguments do not "
+        "satisfy `n % 8 == 0`; a; b; and 1 more [-Wproblem-refused]\n");
+  REQUIRE(reports->size() == 1);
+  CHECK(text_of((*reports)[0].entry.problem) == "n=2");
+
+  // Some variant accepts each of these problems. Older tuners print no `agrees`.
+  for (const std::string &lines : {std::string(), first + "time\tSIZE=2\t5\t-\t\n",
+                                   first + "agrees\tSIZE=2\n", first + "differs\tSIZE=2\t31.5\n",
+                                   first + "choice\tSIZE=2\n", "agrees\tSIZE=2\n" + first}) {
+    CAPTURE(lines);
+    reports = read_reports("it", gpu + problem(1, lines));
+    REQUIRE(reports);
+    CHECK(warnings_of(*reports) == "");
+    CHECK(reports->size() == 1);
+  }
+}
+
 TEST_CASE("read_reports: skips an unfinished problem") {
   std::string whole = gpu + problem(64, "time\tSIZE=1\t5\t-\t\n");
   Result<std::vector<TunerReport>> reports =
@@ -197,11 +231,21 @@ TEST_CASE("plan_tuning: selects kernels and types") {
   script.options.problems = {"n=1"};
   script.options.types = {"TYPE=half"};
   CHECK(plan_tuning(script.options));
+  script.options.kernels = {"add", "sub"};
+  CHECK(plan_tuning(script.options));
+  const std::string no_kernel = "error: no kernel of `" + script.options.tuner +
+                                "` matches --kernels and --types; kernels: add TYPE=half";
+  auto error_of = [&] {
+    Result<std::vector<std::string>> plan = plan_tuning(script.options);
+    return plan ? "none" : text(plan.error());
+  };
   script.options.types = {"TYPE=float"};
-  CHECK(!plan_tuning(script.options));
+  CHECK(error_of() == no_kernel);
   script.options.types = {};
   script.options.kernels = {"sub"};
-  CHECK(!plan_tuning(script.options));
+  CHECK(error_of() == no_kernel);
+  script.options.problems = {};
+  CHECK(error_of() == no_kernel);
 }
 
 TEST_CASE("run_tuner: reports why a tuner failed") {
