@@ -7,12 +7,17 @@
 //     | `division by zero`<br>`-Wno-division-by-zero` | cause | cure |
 //
 // For %0 of diagnostics.def, and for %s of status.cpp, the page has a word: <name>.
+//
+// Also checks that the messages on all pages exist: the first column of the tables "Errors", and the
+// lines `error: ...`, `warning: ...` and `note: ...` in blocks of text. There, the arguments have
+// values, and `...` stands for omitted text.
 
 #include "diagnostics/diagnostics.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -33,18 +38,20 @@ std::string read(const char *path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The errors and warnings of the compiler.
-std::vector<Row> messages() {
-  struct Entry {
-    std::string name;
-    Severity severity;
-    std::string text;
-  };
-  const Entry entries[] = {
+struct Entry {
+  std::string name;
+  Severity severity;
+  std::string text;
+};
+
+const Entry entries[] = {
 #undef MESSAGE // of doctest
 #define MESSAGE(name, severity, text) {#name, Severity::severity, text},
 #include "diagnostics/diagnostics.def"
-  };
+};
+
+// The errors and warnings of the compiler.
+std::vector<Row> messages() {
   std::vector<Row> rows;
   for (const Entry &entry : entries) {
     std::string option = "-Wno-" + entry.name;
@@ -119,6 +126,107 @@ std::vector<std::string> arguments_of(const std::string &text) {
   return {std::sregex_token_iterator(text.begin(), text.end(), argument), {}};
 }
 
+// A message of the compiler as a page quotes it.
+struct Quote {
+  std::string severity, text;
+};
+
+// Compares a message, in which %0 stands for any text, with a quote, in which ... does. Returns how
+// many characters are the same in both, or a negative number if no text matches both.
+int same_characters(const std::string &message, const std::string &quote) {
+  const std::regex number("%[0-9]"), omission("\\.\\.\\.");
+  const std::string a = std::regex_replace(message, number, "\1");
+  const std::string b = std::regex_replace(quote, omission, "\1");
+  const int never = -10000;
+  // same[i][j]: of the ends a[i...] and b[j...].
+  std::vector<std::vector<int>> same(a.size() + 1, std::vector<int>(b.size() + 1, never));
+  same[a.size()][b.size()] = 0;
+  for (size_t i = a.size() + 1; i-- > 0;)
+    for (size_t j = b.size() + 1; j-- > 0;) {
+      bool more_a = i < a.size(), more_b = j < b.size();
+      bool any = (more_a && a[i] == '\1') || (more_b && b[j] == '\1');
+      if (more_a && more_b && a[i] == b[j])
+        same[i][j] = std::max(same[i][j], same[i + 1][j + 1] + 1);
+      if (any && more_a)
+        same[i][j] = std::max(same[i][j], same[i + 1][j]);
+      if (any && more_b)
+        same[i][j] = std::max(same[i][j], same[i][j + 1]);
+    }
+  return same[0][0];
+}
+
+bool exists(const Quote &quote) {
+  const std::map<std::string, Severity> severities = {
+      {"error", Severity::error}, {"warning", Severity::warning}, {"note", Severity::note}};
+  // "%0: %1" agrees with almost everything. So demand a word, and more if the quote omits text.
+  bool is_whole = quote.text.find("...") == quote.text.npos;
+  int wanted = is_whole ? 8 : std::max(8, int(quote.text.size()) / 3);
+  return std::any_of(std::begin(entries), std::end(entries), [&](const Entry &entry) {
+    return entry.severity == severities.at(quote.severity) &&
+           same_characters(entry.text, quote.text) >= wanted;
+  });
+}
+
+// The first column of the table below "## Errors". At its end may be "(warning)", or an example:
+// "(for ...)", "(in ...)".
+std::vector<Quote> errors_table(const std::string &page) {
+  std::vector<Quote> quotes;
+  const std::regex row(R"re(\| (.*?)( \((?:warning|(?:for|in) [^|]*)\))? \| [^|]+ \|)re");
+  size_t title = page.find("\n## Errors\n");
+  std::istringstream lines(title == page.npos ? "" : page.substr(title + 1));
+  std::string line;
+  while (std::getline(lines, line) && (line.rfind("## ", 0) != 0 || line == "## Errors")) {
+    std::smatch part;
+    if (std::regex_match(line, part, row) && part[1] != "message")
+      quotes.push_back({part[2] == " (warning)" ? "warning" : "error", part[1]});
+  }
+  return quotes;
+}
+
+// The messages in the blocks of text, except reports of the emulator: they name their kernel, and
+// tests/package/readme_test.sh compares them with the output of the page's commands.
+std::vector<Quote> text_blocks(const std::string &page) {
+  std::vector<Quote> quotes;
+  const std::string opening = "\n```text\n", closing = "\n```\n";
+  const std::regex form(
+      R"re(^(?: *|\S+:\d+:\d+: )(error|warning|note): (.*?)(?: \[-W[\w-]+\])?$)re");
+  for (size_t at = page.find(opening); at != page.npos; at = page.find(opening, at)) {
+    size_t end = page.find(closing, at + opening.size() - 1);
+    std::string block = page.substr(at + opening.size(), end - at - opening.size()), line;
+    at = end;
+    std::istringstream lines(block.find("[kernel ") == block.npos ? block : "");
+    while (std::getline(lines, line)) {
+      std::smatch part;
+      if (std::regex_match(line, part, form))
+        quotes.push_back({part[1], part[2]});
+    }
+  }
+  return quotes;
+}
+
+// README.md, the pages, and the pages of the samples.
+std::vector<std::string> all_pages() {
+  const std::filesystem::path root = TRITONC_TESTS_DIR "/..";
+  std::vector<std::string> found = {"README.md"};
+  for (const char *folder : {"docs/pages", "samples"})
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(root / folder))
+      if (entry.path().extension() == ".md")
+        found.push_back(std::filesystem::relative(entry.path(), root));
+  return found;
+}
+
+int check_that_all_exist(std::vector<Quote> (*quotes_of)(const std::string &)) {
+  int count = 0;
+  for (const std::string &name : all_pages()) {
+    CAPTURE(name);
+    for (const Quote &quote : quotes_of(read(name.c_str()))) {
+      CHECK_MESSAGE(exists(quote), "no " << quote.severity << " of tritonc: " << quote.text);
+      count++;
+    }
+  }
+  return count;
+}
+
 } // namespace
 
 TEST_CASE("diagnostics.md: every error and warning of the compiler, and no other") {
@@ -150,4 +258,38 @@ TEST_CASE("diagnostics.md: an argument that occurs twice in a message has one wo
     }
   }
   CHECK(count > 0);
+}
+
+TEST_CASE("all pages: the messages in the tables of errors exist") {
+  CHECK(check_that_all_exist(errors_table) > 80);
+}
+
+TEST_CASE("all pages: the errors, warnings and notes in blocks of text exist") {
+  CHECK(check_that_all_exist(text_blocks) > 10);
+}
+
+TEST_CASE("quoted messages: a wrong text, a wrong severity and an omission") {
+  CHECK(exists({"error", "shapes differ in `+`: [64] and [32]"}));
+  CHECK(exists({"error", "shapes differ in `+`: ..."}));
+  CHECK_FALSE(exists({"error", "shapes differ in `+`"}));
+  CHECK_FALSE(exists({"error", "the shapes differ in `+`: ..."}));
+  CHECK_FALSE(exists({"error", "..."}));
+  CHECK(exists({"warning", "division by zero"}));
+  CHECK_FALSE(exists({"error", "division by zero"}));
+  CHECK_FALSE(exists({"error", "no such message"}));
+}
+
+TEST_CASE("quoted messages: where a page has them") {
+  const std::string page = "# Page\n\n"
+                           "| message | what to do |\n|---|---|\n| elsewhere | Read on |\n\n"
+                           "```text\na.tc:1:2: warning: one [-Wone]\n  note: two\nno error\n```\n\n"
+                           "```text\na.tc:1:2: error: three [kernel a]\n```\n\n"
+                           "```sh\nerror: four\n```\n\n## Errors\n\n"
+                           "| message | what to do |\n|---|---|\n| five (warning) | Stop |\n"
+                           "| six (for `x`) | Go |\n\n## More\n\n| seven | Go |\n";
+  std::string found;
+  for (const auto &quotes : {errors_table(page), text_blocks(page)})
+    for (const Quote &quote : quotes)
+      found += quote.severity + " " + quote.text + "; ";
+  CHECK(found == "warning five; error six; warning one; note two; ");
 }
