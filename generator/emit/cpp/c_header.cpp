@@ -96,7 +96,7 @@ private:
     std::string name = first_name_;
     const KernelInterface &kernel = interface_.kernels.front();
     std::string out = "// " + interface_.name_space +
-                      ": GPU kernels as C functions. The C++ header has more documentation.\n//\n";
+                      ": GPU kernels as C functions. tritonc/runtime.h describes launches.\n//\n";
     std::vector<std::string> designated;
     for (const Member &member : kernel.instantiations.front().members)
       designated.push_back("." + c_identifier(member.name) + " = ...");
