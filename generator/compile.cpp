@@ -206,10 +206,7 @@ bool stop_at_warnings(const CompileOptions &options, CompileResult &result) {
   int count = options.warnings_are_errors ? result.warnings : result.promoted_warnings;
   if (count == 0)
     return false;
-  std::string because = "--werror";
-  if (!options.warnings_are_errors)
-    because = "-Werror=" + llvm::join(options.messages.errors, " -Werror=");
-  result = failed(std::move(result), {Message::warned, {std::to_string(count), because}});
+  result = failed(std::move(result), warnings_as_errors(count, options));
   return true;
 }
 
@@ -456,6 +453,13 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
     result.kernels.back().schedules.push_back(text_of(job.candidate.schedule));
   }
   return result;
+}
+
+Error warnings_as_errors(int count, const CompileOptions &options) {
+  std::string option = options.warnings_are_errors
+                           ? "-Werror"
+                           : "-Werror=" + llvm::join(options.messages.errors, " -Werror=");
+  return {Message::warned, {std::to_string(count), option}};
 }
 
 } // namespace tritonc

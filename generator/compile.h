@@ -29,6 +29,9 @@ struct CompileResult : DiagnosticList {
 
 CompileResult compile(const CompileOptions &options);
 
+/// The error that `count` warnings count as errors. Names the option that makes them errors.
+Error warnings_as_errors(int count, const CompileOptions &options);
+
 /// A kernel of a variant that would be compiled for a GPU.
 struct PlannedKernel {
   std::string source, variant, kernel, gpu;

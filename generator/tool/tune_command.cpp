@@ -4,6 +4,7 @@
 
 #include "tool/tune_command.h"
 
+#include "compile.h"
 #include "support/read_file.h"
 #include "support/write_files.h"
 #include "tool/command_line.h"
@@ -44,12 +45,7 @@ public:
   std::optional<Error> failure(bool is_any_measured) const {
     if (count_ && !is_any_measured)
       return Error{Message::all_refused, {}};
-    if (!num_errors_)
-      return std::nullopt;
-    std::string option = options_.warnings_are_errors
-                             ? "-Werror"
-                             : "-Werror=" + llvm::join(options_.messages.errors, " -Werror=");
-    return Error{Message::warned, {std::to_string(num_errors_), option}};
+    return num_errors_ ? std::optional(warnings_as_errors(num_errors_, options_)) : std::nullopt;
   }
 
 private:

@@ -500,7 +500,7 @@ TEST_CASE("--werror: treats warnings as errors") {
   result = compiled(warned, true);
   CHECK(result.code == ExitCode::gate);
   CHECK(contains(result.diagnostics_text, "warning: "));
-  CHECK(contains(result.diagnostics_text, "error: --werror treats warnings as errors (1 found)"));
+  CHECK(contains(result.diagnostics_text, "error: -Werror treats warnings as errors (1 found)"));
   CHECK(compiled(clean, true).code == ExitCode::ok);
   CHECK(compiled(clean, true, {"p % 8"}).code == ExitCode::gate); // specialization without effect
 }
