@@ -266,8 +266,8 @@ std::string with_fixed_files(llvm::StringRef ptx) {
   return text;
 }
 
-// Removes comments such as `// callseq 23, 0`. LLVM counts the calls of the whole process, so the PTX
-// would depend on the order of the jobs.
+// Removes comments such as `// callseq 23, 0`. LLVM counts the calls of the whole process, so the
+// PTX would depend on the order of the jobs.
 std::string without_call_numbers(llvm::StringRef ptx) {
   std::string text;
   for (;;) {
