@@ -57,9 +57,6 @@ template <> struct matmul_code<tritonc::half, A::N, B::N> : tritonc::abi::compil
 
 template <typename TYPE, A A_, B B_> struct matmul {
   using code = detail::matmul_code<TYPE, A_, B_>;
-  static_assert(code::is_compiled,
-                "matmul::matmul<TYPE, A, B> is compiled for"
-                " <tritonc::half, A::N, B::N>");
 
   struct args {
     const tritonc::half *A; // read
@@ -145,9 +142,6 @@ template <typename TYPE, A A_, B B_> struct matmul {
 
   /// One variant, named at compile time. An unknown variant is a compile error.
   template <std::int32_t TM, std::int32_t TN, std::int32_t TK> struct variant {
-    static_assert(tritonc::abi::has_variant<code>(TM, TN, TK),
-                  "matmul::matmul<TYPE, A, B>::variant<TM, TN, TK> is compiled for"
-                  " <64, 64, 32>");
     static constexpr params value = {TM, TN, TK};
 
     [[nodiscard]] static tritonc::status launch(tritonc::stream stream,
@@ -172,7 +166,15 @@ template <typename TYPE, A A_, B B_> struct matmul {
     static const std::int32_t *chosen() noexcept {
       return reinterpret_cast<const std::int32_t *>(&value);
     }
+
+    static_assert(tritonc::abi::has_variant<code>(TM, TN, TK),
+                  "matmul::matmul<TYPE, A, B>::variant<TM, TN, TK> is compiled for"
+                  " <64, 64, 32>");
   };
+
+  static_assert(code::is_compiled,
+                "matmul::matmul<TYPE, A, B> is compiled for"
+                " <tritonc::half, A::N, B::N>");
 };
 
 } // namespace abi_d6806829c82c

@@ -51,9 +51,6 @@ template <> struct vector_add_code<float> : tritonc::abi::compiled {
 
 template <typename TYPE> struct vector_add {
   using code = detail::vector_add_code<TYPE>;
-  static_assert(code::is_compiled,
-                "vector_add::vector_add<TYPE> is compiled for"
-                " <float>");
 
   struct args {
     const float *x; // read
@@ -132,9 +129,6 @@ template <typename TYPE> struct vector_add {
 
   /// One variant, named at compile time. An unknown variant is a compile error.
   template <std::int32_t SIZE> struct variant {
-    static_assert(tritonc::abi::has_variant<code>(SIZE),
-                  "vector_add::vector_add<TYPE>::variant<SIZE> is compiled for"
-                  " <1024>");
     static constexpr params value = {SIZE};
 
     [[nodiscard]] static tritonc::status launch(tritonc::stream stream,
@@ -159,7 +153,15 @@ template <typename TYPE> struct vector_add {
     static const std::int32_t *chosen() noexcept {
       return reinterpret_cast<const std::int32_t *>(&value);
     }
+
+    static_assert(tritonc::abi::has_variant<code>(SIZE),
+                  "vector_add::vector_add<TYPE>::variant<SIZE> is compiled for"
+                  " <1024>");
   };
+
+  static_assert(code::is_compiled,
+                "vector_add::vector_add<TYPE> is compiled for"
+                " <float>");
 };
 
 } // namespace abi_baf78401911e

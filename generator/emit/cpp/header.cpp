@@ -203,7 +203,8 @@ std::string name_for_people(const Interface &interface, const KernelInterface &k
          (parameters.empty() ? "" : "<" + join(parameters, ", ") + ">");
 }
 
-/// Asserts that the instantiation was compiled.
+/// Asserts that the instantiation was compiled. It is the last member: after a failed assertion,
+/// clang skips the other members and reports each use of them as an error.
 std::string compiled_assertion(const Interface &interface, const KernelInterface &kernel) {
   std::vector<std::string> instantiations;
   for (const Instantiation &instantiation : kernel.instantiations)
@@ -213,7 +214,7 @@ std::string compiled_assertion(const Interface &interface, const KernelInterface
 }
 
 /// Asserts that the variant was compiled. All instantiations share one message, because most have
-/// the same variants.
+/// the same variants. It is the last member, as compiled_assertion.
 std::string variant_assertion(const Interface &interface, const KernelInterface &kernel,
                               const std::vector<std::string> &parameters) {
   std::set<std::vector<int>> all; // indices of values; the message has their names
@@ -357,19 +358,23 @@ std::string variant_struct(const Interface &interface, const KernelInterface &ke
   std::string out =
       "  /// One variant, named at compile time. An unknown variant is a compile error.\n"
       "  template <" +
-      join(head, ", ") + "> struct variant {\n" + variant_assertion(interface, kernel, parameters) +
-      "    static constexpr params value = {" + join(parameters, ", ") + "};\n\n";
+      join(head, ", ") +
+      "> struct variant {\n"
+      "    static constexpr params value = {" +
+      join(parameters, ", ") + "};\n\n";
   for (const Call &call : calls)
     out += function_with_arguments(kernel, call, true, /*fixed=*/true);
-  return out + "    [[nodiscard]] static tritonc::status preload() noexcept {\n"
-               "      return tritonc::abi::preload(code::get(), chosen());\n    }\n"
-               "    [[nodiscard]] static tritonc::status preload_on(int device) noexcept {\n"
-               "      return tritonc::abi::preload(code::get(), chosen(), device);\n    }\n"
-               "    static tritonc::span<tritonc::image_info> info() noexcept {\n"
-               "      return tritonc::abi::info(code::get(), chosen());\n    }\n\n"
-               "  private:\n"
-               "    static const std::int32_t *chosen() noexcept {\n"
-               "      return reinterpret_cast<const std::int32_t *>(&value);\n    }\n  };\n";
+  return out +
+         "    [[nodiscard]] static tritonc::status preload() noexcept {\n"
+         "      return tritonc::abi::preload(code::get(), chosen());\n    }\n"
+         "    [[nodiscard]] static tritonc::status preload_on(int device) noexcept {\n"
+         "      return tritonc::abi::preload(code::get(), chosen(), device);\n    }\n"
+         "    static tritonc::span<tritonc::image_info> info() noexcept {\n"
+         "      return tritonc::abi::info(code::get(), chosen());\n    }\n\n"
+         "  private:\n"
+         "    static const std::int32_t *chosen() noexcept {\n"
+         "      return reinterpret_cast<const std::int32_t *>(&value);\n    }\n\n" +
+         variant_assertion(interface, kernel, parameters) + "  };\n";
 }
 
 /// The functions that load code early.
@@ -451,12 +456,13 @@ std::string functions(const Interface &interface, const KernelInterface &kernel)
 std::string kernel_struct(const Interface &interface, const KernelInterface &kernel) {
   std::string out = template_head(kernel) + "struct " + kernel.name + " {\n";
   out += "  using code = detail::" + kernel.name + "_code" + own_arguments(kernel) + ";\n";
-  if (!kernel.api.empty())
-    out += compiled_assertion(interface, kernel);
   out += "\n" + args_struct(kernel) + "\n";
   if (!kernel.tuned.empty())
     out += params_struct(kernel) + "\n";
-  return out + functions(interface, kernel) + "};\n";
+  out += functions(interface, kernel);
+  if (!kernel.api.empty())
+    out += "\n" + compiled_assertion(interface, kernel);
+  return out + "};\n";
 }
 
 // ---- both modes ----

@@ -143,7 +143,7 @@ std::string linked(const std::string &object, const std::string &flags,
   return folder.read("program");
 }
 
-const char *const as_program = "-static -no-pie -Wl,-e,0";
+const char *const as_program = "-static -Wl,-e,0";
 const char *const as_shared_library = "-shared -fPIC";
 const char *const as_packed_library = "-shared -fPIC -Wl,-z,pack-relative-relocs"; // RELR
 
