@@ -334,6 +334,8 @@ struct Compilation {
     bool for_any_gpu = options.stage == Stage::tile_ir;
     jobs = make_jobs(*session, variants,
                      for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus);
+    for (const TranslatedVariant &variant : variants)
+      result.times.add(variant.times);
     if (options.stage != Stage::library && jobs.size() != 1)
       return stop_with({Message::one_variant_wanted, {std::to_string(jobs.size())}});
     if (for_any_gpu) {
@@ -348,8 +350,6 @@ struct Compilation {
   // Each job in parallel: passes, lowering, LLVM, ptxas (jobs/kernel_job.cpp).
   bool generate_code() {
     run_jobs(*session, variants, jobs, result.times);
-    for (const TranslatedVariant &variant : variants)
-      result.times.add(variant.times);
     for (const KernelJob &job : jobs) {
       result.times.add(job.times);
       result.printed += job.printed;

@@ -217,6 +217,8 @@ TEST_CASE("compile: prints each stage of one variant") {
                                     .stage = expected.stage});
     CHECK_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
     CHECK(contains(result.stage_output, expected.text));
+    CHECK(result.times.count(Step::front_end) == 1);
+    CHECK(result.times.count(Step::passes) == (expected.stage != Stage::tile_ir));
   }
   CHECK(compile({.sources = {path}, .gpus = {find_gpu("80")}, .stage = Stage::ptx}).code ==
         ExitCode::usage);
