@@ -15,7 +15,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <sys/resource.h>
+#include <string>
 #include <vector>
 
 namespace fuzz = tritonc::fuzz;
@@ -43,6 +43,15 @@ double seconds_for(Target *target, const std::string &input) {
   double start = cpu_seconds();
   target(input);
   return cpu_seconds() - start;
+}
+
+// Max memory in kilobytes. getrusage() also counts the process that started this one.
+long peak_kilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmHWM:", 0) == 0)
+      return std::stol(line.substr(6));
+  return 0;
 }
 
 std::vector<fs::path> files_in(const fs::path &path) {
@@ -81,10 +90,8 @@ int main(int argc, char **argv) {
       }
       files++;
     }
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  if (usage.ru_maxrss > max_kilobytes) {
-    std::printf("took %ld kilobytes\n", usage.ru_maxrss);
+  if (long kilobytes = peak_kilobytes(); kilobytes > max_kilobytes) {
+    std::printf("took %ld kilobytes\n", kilobytes);
     failures++;
   }
   std::printf("%d files, %d failures\n", files, failures);
