@@ -73,8 +73,9 @@ void TextMutator::change_gpu(std::vector<Line> &lines) {
   bool is_there = lines[0].size() > 5 && lines[0][2].text == "!" && lines[0][4].text == "gpu";
   if (!is_there)
     lines.insert(lines.begin(), Line());
-  lines[0] = {{Kind::mark, "//! gpu " + draw_.pick(gpus) + " " +
-                               std::to_string(draw_.chance(50) ? 0 : draw_.between(0, 40))}};
+  std::string gpu = draw_.pick(gpus);
+  int64_t schedule = draw_.chance(50) ? 0 : draw_.between(0, 40);
+  lines[0] = {{Kind::mark, "//! gpu " + gpu + " " + std::to_string(schedule)}};
 }
 
 void TextMutator::change(std::vector<Line> &lines) {

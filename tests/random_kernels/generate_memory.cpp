@@ -296,8 +296,11 @@ Made Generator::mask_for(const Access &access, const Shape &shape, int depth) {
                : *join(draw_.pick({Op::ge, Op::le, Op::ne, Op::gt}), coordinate, std::move(limit));
   };
   Made mask = one();
-  if (draw_.chance(40))
-    mask = *join(draw_.chance(80) ? Op::logical_and : Op::logical_or, std::move(mask), one());
+  if (draw_.chance(40)) {
+    Made other = one();
+    Op op = draw_.chance(80) ? Op::logical_and : Op::logical_or;
+    mask = *join(op, std::move(mask), std::move(other));
+  }
   return mask;
 }
 

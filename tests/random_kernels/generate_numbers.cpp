@@ -265,9 +265,14 @@ std::optional<Made> Generator::arithmetic(Scalar scalar, const Shape &shape, int
   Op op = draw_.pick(ops);
   bool is_shift = op == Op::shl || op == Op::shr;
   Made a = number(scalar, shape, depth);
-  Made b = is_shift ? clamped(number(Scalar::int32, operand_shape(shape), depth), 0,
-                              double(draw_.between(0, op == Op::shl ? 6 : bits_of(scalar) - 1)))
-                    : number(operand_scalar(scalar), operand_shape(shape), depth);
+  Made b;
+  if (is_shift) {
+    int64_t most = draw_.between(0, op == Op::shl ? 6 : bits_of(scalar) - 1);
+    b = clamped(number(Scalar::int32, operand_shape(shape), depth), 0, double(most));
+  } else {
+    Shape shape_of_b = operand_shape(shape);
+    b = number(operand_scalar(scalar), shape_of_b, depth);
+  }
   if (!is_shift && draw_.chance(40))
     std::swap(a, b);
   std::optional<Made> made = join(op, a, b);
@@ -354,13 +359,15 @@ std::optional<Made> Generator::truth(const Shape &shape, int depth) {
     Scalar scalar = draw_scalar();
     Op op = draw_.pick({Op::lt, Op::le, Op::gt, Op::ge, Op::eq, Op::ne});
     Made a = number(scalar, shape, depth);
-    return join(op, std::move(a),
-                number(draw_.chance(70) ? scalar : draw_scalar(), operand_shape(shape), depth));
+    Shape shape_of_b = operand_shape(shape);
+    Made b = number(draw_.chance(70) ? scalar : draw_scalar(), shape_of_b, depth);
+    return join(op, std::move(a), std::move(b));
   }
   case 1: {
     Made a = number(Scalar::bool_, shape, depth);
     arms_.push_back(a.expr.type.shape);
-    Made b = number(draw_.chance(80) ? Scalar::bool_ : draw_scalar(), operand_shape(shape), depth);
+    Shape shape_of_b = operand_shape(shape);
+    Made b = number(draw_.chance(80) ? Scalar::bool_ : draw_scalar(), shape_of_b, depth);
     arms_.pop_back();
     if (b.range.is_rounded)
       return std::nullopt;

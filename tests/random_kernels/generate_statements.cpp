@@ -169,8 +169,8 @@ Made Generator::condition(int depth) {
     int axis = int(draw_.between(0, 2));
     double size = kernel_.grid[size_t(axis)];
     Made id{program_id(axis), {0, size - 1}};
-    return *join(draw_.pick({Op::eq, Op::lt, Op::ge}), std::move(id),
-                 number_literal(Scalar::int32, double(draw_.between(0, 2))));
+    Made bound = number_literal(Scalar::int32, double(draw_.between(0, 2)));
+    return *join(draw_.pick({Op::eq, Op::lt, Op::ge}), std::move(id), std::move(bound));
   }
   if (!loops_.empty() && loops_.back().counter && draw_.chance(40)) {
     const Made &counter = *loops_.back().counter;

@@ -2,6 +2,8 @@
 
 #include "random_kernels/generate.h"
 #include "random_kernels/print.h"
+#include "random_kernels/variants.h"
+#include "support/sample.h"
 
 #include <doctest/doctest.h>
 
@@ -20,7 +22,23 @@ TEST_CASE("generate: deterministic per seed, differs between seeds") {
   CHECK(sources.size() == 50);
 }
 
-TEST_CASE("generate: kernels are valid and store something") {
+// The kernels must not depend on the compiler or on the standard library. Otherwise a seed does not
+// reproduce a failure on another machine. After a change of the generator, copy the new hashes from
+// the test's message, and compare g++ with clang++.
+TEST_CASE("generate: every compiler builds a generator of the same kernels") {
+  std::string kernels, variants;
+  for (uint64_t seed = 0; seed < 200; seed++) {
+    Kernel kernel = generate(seed).kernel;
+    kernels += source_of(kernel);
+    Draw draw(seed);
+    variants += source_of(variant_of(kernel, draw));
+  }
+  CHECK(tritonc::test::hash_of(kernels) == 7648589843819520524u);
+  CHECK(tritonc::test::hash_of(variants) == 8410318094490717893u);
+}
+
+TEST_CASE("generate: kernels are valid, and most of them store something") {
+  int storing = 0;
   for (uint64_t seed = 0; seed < 200; seed++) {
     CAPTURE(seed);
     Generated made = generate(seed);
@@ -30,10 +48,11 @@ TEST_CASE("generate: kernels are valid and store something") {
     for (const Contents &contents : made.evaluation.contents)
       for (bool written : contents.written)
         stores |= written;
-    CHECK((stores || made.policy == std::string("control") || seed % 7 != 100));
+    storing += stores;
     if (made.policy != std::string("rounded") && made.policy != std::string("functions"))
       CHECK(made.evaluation.is_exact());
   }
+  CHECK(storing > 180);
 }
 
 TEST_CASE("generate: omits an output whose addresses overflow") {
