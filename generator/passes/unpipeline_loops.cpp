@@ -108,28 +108,29 @@ struct State {
     return check->pred == again->pred && check->difference == next;
   }
 
-  // The index of the pointer, if carried value i is a prefetched tile.
-  std::optional<size_t> pointer_of(size_t i) {
+  // The pointer in the body, if carried value i is a prefetched tile; else null.
+  Value *pointer_of(size_t i) {
     const Op *first = loop.operand(i)->op, *next = yielded(i)->op;
     if (!first || !next || !first->is(Opcode::load_) || !next->is(Opcode::load_) ||
         first->operands.size() > 1 || next->parent != &body() || !memory_stays(first, &loop))
-      return std::nullopt;
+      return nullptr;
     if (next->operands.size() > 1 && !means_another_iteration(next->operand(1)))
-      return std::nullopt;
+      return nullptr;
     if (count_uses(*fn.body, loop.results[i]) || count_uses(condition(), condition().arguments[i]))
-      return std::nullopt;
-    for (size_t p = 0; p < loop.results.size(); p++)
-      if (loop.operand(p) == first->operand(0) && yielded(p) == next->operand(0))
-        return p;
-    return std::nullopt;
+      return nullptr;
+    for (Value *pointer : body().arguments)
+      if (loop.operand(size_t(pointer->index)) == first->operand(0) &&
+          yielded(size_t(pointer->index)) == next->operand(0))
+        return pointer;
+    return nullptr;
   }
 
   void run() {
     for (size_t i = 0; i < loop.results.size(); i++)
-      if (std::optional<size_t> pointer = pointer_of(i)) {
+      if (Value *pointer = pointer_of(i)) {
         Builder builder(fn, &body(), 0);
         builder.set_location(yielded(i)->op->location);
-        Value *loaded = builder.load(body().arguments[*pointer]);
+        Value *loaded = builder.load(pointer);
         keep_cache_hint(*loaded->op, *yielded(i)->op);
         loaded->name = body().arguments[i]->name;
         replace_uses(body(), body().arguments[i], loaded);

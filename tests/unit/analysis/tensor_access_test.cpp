@@ -185,6 +185,15 @@ TEST_CASE("tensor_access: extent without a mask covers all programs") {
   CHECK(access("for_loop %pm {\n (%u: i32)\n %u.wide = cast %u : i64\n"
                "%v = view %A, %u.wide, %lda, %one : view<f16>[16,32]\n yield\n }") ==
         "A by lda, 1 at 0, u of 16, ?");
+  // A carried value counts no iterations.
+  const std::string carried = "%u.wide = cast %u : i64\n"
+                              "%v = view %A, %u.wide, %lda, %one : view<f16>[16,32]\n";
+  CHECK(access("for_loop %n {\n (%u: i32)\n" + carried + "yield\n }") ==
+        "A by lda, 1 at 0, u of 16, 32 + 1 each u");
+  CHECK(access("%end = for_loop %n, %n : i32 {\n (%s: i32, %u: i32)\n" + carried +
+               "yield %u\n }") == "A by lda, 1 at 0, u of 16, ?");
+  CHECK(access("%end = while_loop %n : i32 {\n (%w: i32)\n condition %odd\n } {\n (%u: i32)\n" +
+               carried + "yield %u\n }") == "A by lda, 1 at 0, u of 16, ?");
 }
 
 TEST_CASE("tensor_access: bounds mask gives the extent") {

@@ -80,6 +80,44 @@ TEST_CASE("coarsen_programs: stacks element-wise operations") {
                                   "%y = mul %x, %cs : f32[64]\n store %w, %y")));
 }
 
+TEST_CASE("coarsen_programs: stacks a dot along the rows of A or the columns of B only") {
+  // %rows and %cols are tiles of the program, %same is the same for all programs. The tests replace
+  // the operands of the dot.
+  const std::string dot = R"(
+      %down = mul %f, %ld : i64
+      %rows.v = view %A, %down, %ld, %one : view<f32>[64,64]
+      %rows = load %rows.v : f32[64,64]
+      %cols.v = view %A, %f, %ld, %one : view<f32>[64,64]
+      %cols = load %cols.v : f32[64,64]
+      %same.v = view %A, %zero, %ld, %one : view<f32>[64,64]
+      %same = load %same.v : f32[64,64]
+      %none = constant {number = 0.0} : f32
+      %zeros = splat %none : f32[64,64]
+      %w = view %C, %f, %one : view<f32>[64]
+      %d = dot LEFT, RIGHT, START : f32[64,64]
+      )";
+  auto coarsens = [&](const std::string &left, const std::string &right, const std::string &start,
+                      const std::string &end) {
+    return can_coarsen(
+        kernel(with(with(with(dot, "LEFT", left), "RIGHT", right), "START", start) + end));
+  };
+  const std::string along_rows = "%s = reduce %d {axis = 1, op = \"add\"} : f32[64]\n store %w, %s";
+  const std::string along_columns =
+      "%s = reduce %d {axis = 0, op = \"add\"} : f32[64]\n store %w, %s";
+  CHECK(coarsens("%rows", "%same", "%zeros", along_rows));
+  CHECK(coarsens("%same", "%cols", "%zeros", along_columns));
+  // A loaded accumulator cannot become longer.
+  CHECK_FALSE(coarsens("%rows", "%same", "%same", along_rows));
+
+  // All programs of a block would store one total, so their dots must be equal.
+  const std::string total = "%s = reduce %d {axis = 1, op = \"add\"} : f32[64]\n"
+                            "%t = reduce %s {axis = 0, op = \"add\"} : f32\n"
+                            "%ts = splat %t : f32[64]\n store %w, %ts";
+  CHECK(coarsens("%same", "%same", "%zeros", total));
+  CHECK_FALSE(coarsens("%rows", "%cols", "%zeros", total)); // each program has its own A and B
+  CHECK_FALSE(coarsens("%cols", "%rows", "%zeros", total)); // they differ along K
+}
+
 TEST_CASE("coarsen_programs: accepts a mask that moves with the program") {
   const std::string mask = R"(
       %i = range {start = 0} : i32[64]

@@ -208,6 +208,16 @@ TEST_CASE("set_constant: returns driver errors") {
   CHECK(refused("gpu=75") == "no_image_for_device  0");
 }
 
+TEST_CASE("set_constant: stops at the first error") {
+  for (int failing : {1, 2}) { // the specialized code, the general code
+    CAPTURE(failing);
+    Setting s("fail=cuMemcpyHtoDAsync:" + std::to_string(failing) + ":2");
+    s.sample.specialize();
+    CHECK(s.fill({30, 31}).code() == status_code::out_of_memory);
+    CHECK(s.driver().calls("cuMemcpyHtoDAsync") == failing);
+  }
+}
+
 TEST_CASE("set_constant: too short a block returns corrupt_image") {
   Setting s;
   for (abi::host_code &code : s.sample.codes)
