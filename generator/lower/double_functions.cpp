@@ -88,7 +88,6 @@ public:
   llvm::Value *sine(llvm::Value *x, int quarters) {
     llvm::Value *is_inside = b_.CreateFCmpOLE(abs(x), real(0x1p45));
     llvm::Value *turns = rint(b_.CreateFMul(x, real(two_over_pi)));
-    turns = b_.CreateSelect(is_inside, turns, real(0));
     llvm::Value *first = fma(turns, real(-pi_half_high), x); // exact
     Parts second = product(turns, real(pi_half_middle));
     Parts r = sum(first, b_.CreateFNeg(second.high));

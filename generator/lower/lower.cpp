@@ -52,9 +52,8 @@ llvm::Type *Lowering::element_type(const Type &type) {
 }
 
 void Lowering::define(const Value *value, Registers registers) {
-  if (!value->name.empty() && registers.size() == 1 && !registers[0]->hasName() &&
-      llvm::isa<llvm::Instruction>(registers[0]))
-    registers[0]->setName(value->name);
+  if (!value->name.empty() && registers.size() == 1 && !registers[0]->hasName())
+    registers[0]->setName(value->name); // does nothing for constants
   values_[value] = std::move(registers);
 }
 

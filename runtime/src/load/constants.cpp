@@ -29,15 +29,18 @@ const constant *find(const variant &in, const char *name) {
 
 /// Calls `visit` for each variant and for its specialized code, until `visit` returns an error.
 template <typename Visit> status for_each_variant(const kernel &code, Visit visit) {
-  status visited;
-  for (std::uint32_t i = 0; i < code.variant_count && visited.ok(); i++) {
+  for (std::uint32_t i = 0; i < code.variant_count; i++) {
     const variant &general = code.variants[i];
-    for (std::uint32_t j = 0; j < general.specialized_count && visited.ok(); j++)
-      visited = visit(general.specialized[j]);
-    if (visited.ok())
-      visited = visit(general);
+    for (std::uint32_t j = 0; j < general.specialized_count; j++) {
+      status visited = visit(general.specialized[j]);
+      if (!visited.ok())
+        return visited;
+    }
+    status visited = visit(general);
+    if (!visited.ok())
+      return visited;
   }
-  return visited;
+  return {};
 }
 
 /// Returns the size in bytes of the largest array of this name; 0: there is none.

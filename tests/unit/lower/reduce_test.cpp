@@ -124,6 +124,25 @@ TEST_CASE("reduce: a tile to a scalar, which one thread stores") {
   CHECK(count(text, "store float") == 1);
 }
 
+TEST_CASE("reduce: a loop carries the registers of the result, and no more") {
+  // Each thread has 2 of the 16 row sums: two halves are one word.
+  auto carried = [](const std::string &elem) {
+    std::string text = program(elem, 1, "add");
+    std::string sums = elem + "[16] #1";
+    text.replace(text.find("store"), std::string::npos,
+                 "%n = constant {value = 4} : i32\n"
+                 "%r = for_loop %n, %s : " +
+                     sums + " {\n(%t: i32, %c: " + sums +
+                     ")\n yield %c\n}\n"
+                     "store %w, %r {vector = 1}\n return\n}");
+    return lowered(text);
+  };
+  CHECK(count(carried("f32"), "phi float") == 2);
+  std::string halves = carried("f16");
+  CHECK(count(halves, "phi i32") == 2); // the counter and the word
+  CHECK(count(halves, "phi half") == 0);
+}
+
 TEST_CASE("reduce: combines replicated elements once") {
   // 16 elements in 32 lanes: the fifth lane bit holds copies and is not reduced.
   std::string text = lowered(R"(

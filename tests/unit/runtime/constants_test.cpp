@@ -209,10 +209,13 @@ TEST_CASE("set_constant: returns driver errors") {
 }
 
 TEST_CASE("set_constant: stops at the first error") {
-  for (int failing : {1, 2}) { // the specialized code, the general code
+  for (int failing : {1, 2, 3}) { // two pieces of specialized code, the general code
     CAPTURE(failing);
     Setting s("fail=cuMemcpyHtoDAsync:" + std::to_string(failing) + ":2");
     s.sample.specialize();
+    const abi::variant specialized[] = {s.sample.variants[0], s.sample.variants[0]};
+    s.sample.variants[1].specialized = specialized;
+    s.sample.variants[1].specialized_count = 2;
     CHECK(s.fill({30, 31}).code() == status_code::out_of_memory);
     CHECK(s.driver().calls("cuMemcpyHtoDAsync") == failing);
   }

@@ -55,6 +55,11 @@ TEST_CASE("status: message names kernel, cause and fix") {
   CHECK(sentence({status_code::driver_too_old, nullptr, nullptr, 11080}) ==
         "the CUDA driver supports CUDA 11.8, but CUDA 12.0 is required: install driver 525 or "
         "newer");
+  CHECK(sentence({status_code::no_driver, nullptr, nullptr, 0}) ==
+        "cannot open the CUDA driver (libcuda.so.1): install the NVIDIA driver, or set "
+        "TRITONC_DRIVER to the path of its library");
+  CHECK(sentence({status_code::no_driver, nullptr, nullptr, 1}) ==
+        "libcuda.so.1 is not a CUDA driver: reinstall the NVIDIA driver");
   CHECK(sentence(status()) == "ok");
 }
 
