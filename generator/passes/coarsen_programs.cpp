@@ -195,8 +195,9 @@ private:
     return longer != nullptr;
   }
 
+  // The tile `value`, longer along `axis`. Null if its elements may differ along `axis`.
   Value *lengthened(Builder &builder, Value *value, int axis) {
-    if (!value->op || value->type.is_scalar())
+    if (!value->op)
       return nullptr;
     Op &op = *value->op;
     Shape shape = stretched(value->type.shape, axis);
@@ -204,8 +205,7 @@ private:
       return builder.splat(op.operand(0), shape);
     if (op.is(Opcode::broadcast_) && op.operand(0)->type.shape[size_t(axis)] == 1)
       return builder.broadcast(op.operand(0), shape);
-    bool elementwise = op.is(Opcode::cast_) && op.operands.size() == 1;
-    Value *inner = elementwise ? lengthened(builder, op.operand(0), axis) : nullptr;
+    Value *inner = op.is(Opcode::cast_) ? lengthened(builder, op.operand(0), axis) : nullptr;
     if (!inner)
       return nullptr;
     Op *copy = builder.create(op.code, {inner}, {value->type.with_shape(shape)});

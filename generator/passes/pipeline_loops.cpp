@@ -100,14 +100,15 @@ struct State {
   // Whether `mask` is off in all iterations past the end of the loop. set_k_tile makes such masks:
   // `times` iterations of the source become one, and the mask is off after the last of them.
   bool ends_with_loop(const Value *mask) {
-    const Value *iterations = loop.operand(0);
-    std::optional<std::vector<Bound>> bounds = bounds_of(mask, mask->type.rank());
-    if (!bounds || !iterations->op || !iterations->op->is(Opcode::div_) ||
-        !constant_of(iterations->op->operand(1)))
+    const Op *iterations = loop.operand(0)->op;
+    if (!iterations || !iterations->is(Opcode::div_))
       return false;
-    int64_t times = *constant_of(iterations->op->operand(1));
-    Poly steps = poly_of(iterations->op->operand(0)) - Poly::constant(times - 1);
-    return std::any_of(bounds->begin(), bounds->end(), [&](const Bound &bound) {
+    int64_t times = constant_of(iterations->operand(1)).value_or(0);
+    if (times <= 0)
+      return false;
+    Poly steps = poly_of(iterations->operand(0)) - Poly::constant(times - 1);
+    std::vector<Bound> bounds = bounds_of(mask, mask->type.rank()).value_or(std::vector<Bound>());
+    return std::any_of(bounds.begin(), bounds.end(), [&](const Bound &bound) {
       int64_t columns = mask->type.shape[size_t(bound.axis)];
       return columns % times == 0 &&
              bound.before == Poly::symbol(counter()) * Poly::constant(columns) -

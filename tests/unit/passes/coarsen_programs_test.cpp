@@ -146,6 +146,8 @@ TEST_CASE("coarsen_programs: rejects tiles or operations that cannot stack") {
       kernel(copy + "%s = scan %x {axis = 0, op = \"add\"} : f32[64]\n store %w, %s"),
       kernel(copy + "%i = range {start = 0} : i32[64]\n"
                     "%g = gather %x, %i {axis = 0} : f32[64]\n store %w, %g"),
+      // A scalar that selects whole tiles.
+      kernel(copy + "%y = select %odd, %x, %x : f32[64]\n store %w, %y"),
       kernel(copy + "if_else %odd {\n store %w, %x\n yield\n } {\n yield\n }"),
       kernel(copy + "while_loop {\n condition %odd\n } {\n store %w, %x\n yield\n }"),
       // A value other than zero where the mask is off.

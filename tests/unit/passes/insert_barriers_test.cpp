@@ -276,6 +276,12 @@ TEST_CASE("insert_barriers: global store waits for replicated loads") {
   needs_these_barriers("%a = load %q : f16\nbarrier\nstore %q, %a\n");
 }
 
+TEST_CASE("insert_barriers: global loads do not wait for each other") {
+  const std::string loads = "%a = load %A : f16\n%b = load %v : f16[64] #0\n";
+  needs_these_barriers(loads + "barrier\nstore %v, %x\n");
+  unchanged(loads + "store %q, %a\n");
+}
+
 TEST_CASE("insert_barriers: global load or store waits for a store") {
   needs_these_barriers("store %v, %x\nbarrier\n%a = load %A : f16\nstore %q, %a\n");
   needs_these_barriers("store %v, %x\nbarrier\n%a = load %A : f16\nbarrier\nstore %A, %a\n");
@@ -296,6 +302,13 @@ TEST_CASE("insert_barriers: loop-carried pointer keeps its parameter") {
   unchanged("%e = for_loop %n, %q : ptr<f16> {\n(%t: i32, %p: ptr<f16>)\n"
             "%a = load %p : f16\nstore %v, %x\n%p1 = addptr %p, %one : ptr<f16>\n"
             "yield %p1\n}\n");
+}
+
+TEST_CASE("insert_barriers: selected pointer may come from either parameter") {
+  const std::string load_selected = " : ptr<f16>\n%a = load %p : f16\n", store = "store %v, %x\n";
+  needs_these_barriers("%p = select %c, %A, %q" + load_selected + "barrier\n" + store);
+  needs_these_barriers("%p = select %c, %q, %A" + load_selected + "barrier\n" + store);
+  unchanged("%p = select %c, %q, %B" + load_selected + store);
 }
 
 TEST_CASE("insert_barriers: atomic loads and stores in the first thread") {

@@ -164,33 +164,41 @@ TEST_CASE("pipeline_loops: keeps room for other shared memory of the loop") {
 }
 
 TEST_CASE("pipeline_loops: bounds mask makes the predicate constant") {
-  // Two K tiles of 8 columns become one K tile of 16. %n may be odd.
-  Loop loop;
-  loop.load = R"(
-    %c8 = constant {value = 8} : i32
-    %wide = constant {value = 16} : i32
-    %columns = mul %n, %c8 : i32
-    %past = mul %t, %wide : i32
-    %left = sub %columns, %past : i32
-    %lefts = splat %left : i32[16]
-    %i = range {start = 0} : i32[16]
-    %in = cmp %i, %lefts {pred = "lt"} : i1[16]
-    %along = expand %in {axis = 0} : i1[1,16]
-    %m = broadcast %along : i1[16,16]
-    %v = view %A, %o, %ld, %one : view<f16>[16,16]
-    %a = load %v, %m : f16[16,16]
-  )";
-  auto copies = [&](int added) {
+  // The source has %n K tiles of `columns` columns. The loop has (%n + added) / divisor iterations
+  // of 16 columns.
+  auto has_constant_predicate = [](int columns, int added, const std::string &divisor) {
+    Loop loop;
+    loop.load = R"(
+      %tile = constant {value = COLUMNS} : i32
+      %wide = constant {value = 16} : i32
+      %columns = mul %n, %tile : i32
+      %past = mul %t, %wide : i32
+      %left = sub %columns, %past : i32
+      %lefts = splat %left : i32[16]
+      %i = range {start = 0} : i32[16]
+      %in = cmp %i, %lefts {pred = "lt"} : i1[16]
+      %along = expand %in {axis = 0} : i1[1,16]
+      %m = broadcast %along : i1[16,16]
+      %v = view %A, %o, %ld, %one : view<f16>[16,16]
+      %a = load %v, %m : f16[16,16]
+    )";
+    loop.load = with(loop.load, "COLUMNS", std::to_string(columns));
     std::string text = with(program(loop), "%r = for_loop %n,",
                             "%more = constant {value = " + std::to_string(added) +
-                                "} : i32\n %sum.n = add %n, %more : i32\n"
-                                "%two = constant {value = 2} : i32\n"
-                                "%half = div %sum.n, %two : i32\n %r = for_loop %half,");
-    return after(pipeline_loops, text, *find_gpu("80"), Schedule{});
+                                "} : i32\n %sum.n = add %n, %more : i32\n %divisor = " + divisor +
+                                " : i32\n %count = div %sum.n, %divisor : i32\n"
+                                "%r = for_loop %count,");
+    std::string result = after(pipeline_loops, text, *find_gpu("80"), Schedule{});
+    CHECK(contains(result, "async_copy"));
+    return contains(result, "constant {value = 1} : i1");
   };
-  CHECK(contains(copies(1), "constant {value = 1} : i1"));
+  CHECK(has_constant_predicate(8, 1, "constant {value = 2}")); // %n may be odd
+  CHECK(has_constant_predicate(16, 0, "constant {value = 1}"));
   // An odd K tile would be lost: the mask does not cover it.
-  CHECK_FALSE(contains(copies(0), "constant {value = 1} : i1"));
+  CHECK_FALSE(has_constant_predicate(8, 0, "constant {value = 2}"));
+  // The end of the loop is unknown.
+  CHECK_FALSE(has_constant_predicate(16, 0, "add %n, %n"));
+  CHECK_FALSE(has_constant_predicate(16, 0, "constant {value = 0}"));
 }
 
 TEST_CASE("pipeline_loops: copies the mask if masked elements are zero") {
