@@ -1,5 +1,11 @@
-// Implements child processes with posix_spawn, one pipe for stdout and stderr, and a deadline. At
-// the end it always kills the whole process group, so no grandchild outlives the child.
+// Implements child processes with one pipe for stdout and stderr, and a deadline. At the end it
+// always kills the whole process group, so no grandchild outlives the child.
+//
+// After SIGKILL, the compiler cannot stop its children. So each child asks the OS kernel for a
+// signal at the death of its parent (prctl with PR_SET_PDEATHSIG). The child must make this call
+// before it runs the program. posix_spawn has no such call, so `spawn` uses clone, in the same way
+// as glibc's posix_spawn. The OS kernel sends the signal when the thread ends that started the
+// child. That thread waits for the child, so it ends earlier only if the whole process dies.
 //
 // The state of the pipe does not show the end of the child: a grandchild may hold the pipe open,
 // and the child may close the pipe early. So run_child waits for the death of the child through a
@@ -17,8 +23,9 @@
 #include <fcntl.h>
 #include <mutex>
 #include <poll.h>
+#include <sched.h>
 #include <set>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -71,47 +78,65 @@ std::vector<std::string> environment(const std::string &directory) {
   return result;
 }
 
-// Starts the child; returns 0 or an errno.
-int spawn(const std::vector<std::string> &arguments, char *const *variables,
-          const posix_spawn_file_actions_t &actions, pid_t &pid) {
-  // Starts a new process group and resets the signal mask and all signal handlers to the defaults.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  sigset_t signals;
-  sigemptyset(&signals);
-  posix_spawnattr_setsigmask(&attributes, &signals);
-  sigfillset(&signals);
-  posix_spawnattr_setsigdefault(&attributes, &signals);
+struct Start {
+  const std::vector<std::string> &arguments;
+  char *const *variables;
+  int streams[3];   // the child's stdin, stdout and stderr
+  int death_signal; // that the child gets when its parent dies
+};
 
-  int error = posix_spawn(&pid, arguments[0].c_str(), &actions, &attributes,
-                          pointers(arguments).data(), variables);
-  posix_spawnattr_destroy(&attributes);
-  return error;
+// What the child shares with its parent until it runs the program.
+struct Handover {
+  const Start &start;
+  std::vector<char *> arguments;
+  pid_t parent;
+  int error; // errno of the child's failed call
+};
+
+bool redirect(int from, int to) {
+  return from == to ? fcntl(from, F_SETFD, 0) == 0 : dup2(from, to) == to; // without O_CLOEXEC
 }
 
-// The redirections of the child's file descriptors.
-class FileActions {
-public:
-  FileActions() { posix_spawn_file_actions_init(&actions_); }
-  FileActions(const FileActions &) = delete;
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+// The child's first function. It shares all memory with the parent, whose thread waits. So it only
+// makes system calls. Returns if it cannot run the program.
+int become_program(void *data) {
+  Handover &handover = *static_cast<Handover *>(data);
+  const Start &start = handover.start;
+  // Exec resets handlers, but not signals that the parent ignores. Handlers are functions of the
+  // parent, so no signal may arrive before.
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; signal++)
+    sigaction(signal, &standard, nullptr); // fails for SIGKILL and SIGSTOP
+  sigset_t none;
+  sigemptyset(&none);
+  bool is_ready = setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, start.death_signal) == 0;
+  for (int i = 0; i < 3; i++)
+    is_ready = is_ready && redirect(start.streams[i], i);
+  is_ready = is_ready && sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+  bool is_orphan = getppid() != handover.parent; // the parent died before prctl
+  if (is_ready && !is_orphan)
+    execve(handover.arguments[0], handover.arguments.data(), start.variables);
+  handover.error = errno;
+  return 1;
+}
 
-  void read(const std::string &path) {
-    posix_spawn_file_actions_addopen(&actions_, 0, path.c_str(), O_RDONLY, 0);
-  }
-  void write(int fd, const std::string &path) {
-    posix_spawn_file_actions_addopen(&actions_, fd, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0666);
-  }
-  void duplicate(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  const posix_spawn_file_actions_t &get() const { return actions_; }
-
-private:
-  posix_spawn_file_actions_t actions_;
-};
+// Starts the child; returns 0 or an errno. The thread waits until the child runs the program.
+int spawn(const Start &start, pid_t &pid) {
+  Handover handover = {start, pointers(start.arguments), getpid(), 0};
+  std::vector<char> stack(64 << 10);
+  // A handler of the parent must not run in the child: it would change the memory of the parent.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid = clone(become_program, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD,
+              &handover);
+  int error = pid < 0 ? errno : handover.error;
+  if (pid > 0 && error != 0)
+    waitpid(pid, nullptr, 0);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
+}
 
 // Reads the available data from the pipe. Returns false at the end of the pipe.
 bool drain(int fd, std::string &output, size_t limit) {
@@ -196,15 +221,19 @@ ChildResult run_child(const std::vector<std::string> &arguments, const std::stri
   FileDescriptor reading(ends[0]), writing(ends[1]);
   fcntl(reading.get(), F_SETFL, O_NONBLOCK);
 
-  FileActions files;
-  files.read("/dev/null");
-  files.duplicate(writing.get(), 1);
-  files.duplicate(writing.get(), 2);
+  FileDescriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!input.valid())
+    return {ChildResult::End::not_started, errno, ""};
+
   std::vector<std::string> variables = environment(directory);
   pid_t pid = 0;
   {
     std::lock_guard lock(running_mutex);
-    if (int error = spawn(arguments, pointers(variables).data(), files.get(), pid))
+    if (int error = spawn({arguments,
+                           pointers(variables).data(),
+                           {input.get(), writing.get(), writing.get()},
+                           SIGKILL},
+                          pid))
       return {ChildResult::End::not_started, error, ""};
     running.insert(pid);
   }
@@ -226,12 +255,16 @@ ChildResult run_child(const std::vector<std::string> &arguments, const std::stri
 }
 
 int start_child(const std::vector<std::string> &arguments, const ChildFiles &files, int &pid) {
-  FileActions actions;
-  actions.read(files.input.empty() ? "/dev/null" : files.input);
-  actions.write(1, files.output);
-  actions.write(2, files.errors);
+  constexpr int writes = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  const char *source = files.input.empty() ? "/dev/null" : files.input.c_str();
+  FileDescriptor input(open(source, O_RDONLY | O_CLOEXEC));
+  FileDescriptor output(open(files.output.c_str(), writes, 0666));
+  FileDescriptor errors(open(files.errors.c_str(), writes, 0666));
+  if (!input.valid() || !output.valid() || !errors.valid())
+    return errno;
   std::lock_guard lock(running_mutex);
-  int error = spawn(arguments, environ, actions.get(), pid);
+  // SIGTERM, because a launcher stops its program elsewhere.
+  int error = spawn({arguments, environ, {input.get(), output.get(), errors.get()}, SIGTERM}, pid);
   if (error == 0)
     started.insert(pid);
   return error;

@@ -24,7 +24,8 @@ struct ChildResult {
 };
 
 /// Runs `arguments[0]` (a path) in a new process group, without a shell, with a minimal environment
-/// and `directory` as TMPDIR. When run_child returns, all processes of the group are dead.
+/// and `directory` as TMPDIR. When run_child returns, all processes of the group are dead. If
+/// SIGKILL ends this process, the child also gets SIGKILL.
 ChildResult run_child(const std::vector<std::string> &arguments, const std::string &directory,
                       const ChildLimits &limits = {});
 
@@ -35,7 +36,9 @@ struct ChildFiles {
 
 /// Starts `arguments[0]` (a path) in a new process group, with the environment of the compiler, and
 /// does not wait for it. Returns 0 or the errno of the spawn. The program may be a launcher that
-/// runs another program elsewhere and stops that program on SIGTERM.
+/// runs another program elsewhere and stops that program on SIGTERM. The child gets SIGTERM if
+/// SIGKILL ends this process, and also if the calling thread ends. So the thread must wait for the
+/// child.
 int start_child(const std::vector<std::string> &arguments, const ChildFiles &files, int &pid);
 
 /// Returns how a child of start_child ended, without its output; nullopt while the child runs.

@@ -12,7 +12,7 @@
 //   - mkdtemp: only mkdtemp;
 //   - write, fsync, rename;
 //   - access, statvfs;
-//   - exec: posix_spawn.
+//   - exec: clone, which starts a child process.
 //
 // The library appends the path of the failed call to the file that TRITONC_FAULT_REPORT names. The
 // report is empty if the tool makes fewer calls.
@@ -28,7 +28,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <sched.h>
 #include <string>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -184,15 +184,10 @@ int statvfs(const char *path, struct statvfs *status) noexcept {
   return fails("statvfs", path) ? -1 : next(path, status);
 }
 
-int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                const posix_spawnattr_t *attributes, char *const *arguments,
-                char *const *environment) {
-  using Spawn = int(pid_t *, const char *, const posix_spawn_file_actions_t *,
-                    const posix_spawnattr_t *, char *const *, char *const *);
-  static auto *next = original<Spawn>("posix_spawn");
-  if (fails("exec", path))
-    return fault().error;
-  return next(pid, path, actions, attributes, arguments, environment);
+int clone(int (*function)(void *), void *stack, int flags, void *argument, ...) noexcept {
+  using Clone = int(int (*)(void *), void *, int, void *, ...);
+  static auto *next = original<Clone>("clone");
+  return fails("exec", "clone") ? -1 : next(function, stack, flags, argument);
 }
 
 } // extern "C"

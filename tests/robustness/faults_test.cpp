@@ -21,9 +21,14 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
+#include <poll.h>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace tritonc;
 
@@ -290,6 +295,39 @@ TEST_CASE("SIGKILL at any moment: outputs are old or new files") {
   }
   MESSAGE("killed ", killed, " of ", round, " times, ", mixed, " of them between two outputs");
   CHECK(killed == kills());
+}
+
+TEST_CASE("SIGKILL of the tool kills its ptxas") {
+  Project project;
+  const std::string fifo = project.files.path("fifo"), ptxas = project.files.path("ptxas");
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  project.files.write("ptxas", "#!/bin/sh\n"
+                               "[ \"$1\" = --version ] && echo ', V13.0.88' && exit\n"
+                               "exec 9>" +
+                                   fifo + "\necho $$ >&9\nexec sleep 10000\n");
+  fs::permissions(ptxas, fs::perms::owner_all);
+  int reading = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  auto has_more = [&] {
+    pollfd event = {reading, POLLIN, 0};
+    return poll(&event, 1, 60'000) == 1;
+  };
+  int tool = 0;
+  REQUIRE(start_child({TRITONC_TOOL, "compile", project.files.path("scale.tc"), "--arch", "80",
+                       "--variants", "TYPE=half;SIZE=128", "--jobs", "2", "--cache-dir", "off",
+                       "--ptxas", ptxas, "--object", project.files.path("scale.o"), "--header",
+                       project.files.path("scale.hpp")},
+                      {"", "/dev/null", project.files.path("err")}, tool) == 0);
+  bool has_started = has_more();
+  CHECK_MESSAGE(has_started, project.files.read("err"));
+  char said[32] = {};
+  CHECK(read(reading, said, sizeof said - 1) > 0);
+  kill(tool, SIGKILL);       // the tool alone, not its group
+  bool is_dead = has_more(); // the pipe ends with its last writer
+  CHECK(is_dead);
+  if (!is_dead)
+    kill(std::atoi(said), SIGKILL);
+  end_child(tool);
+  close(reading);
 }
 
 TEST_CASE("parallel builds: same outputs and same cache") {

@@ -10,8 +10,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -170,4 +174,66 @@ TEST_CASE("kill_children: ends running children and blocks new ones") {
   CHECK(child.end == End::signalled);
   CHECK(child.code == SIGKILL);
   CHECK(second_ended);
+}
+
+TEST_CASE("run_child, start_child: SIGKILL of the parent kills the child") {
+  for (bool is_run : {true, false}) {
+    CAPTURE(is_run);
+    int ends[2];
+    REQUIRE(pipe(ends) == 0); // all descendants inherit the write end
+    const std::vector<std::string> command = {"/bin/sh", "-c",
+                                              "echo $$ >/proc/self/fd/" + std::to_string(ends[1]) +
+                                                  "; exec sleep 10000"};
+    pid_t parent = fork();
+    if (parent == 0) {
+      int pid = 0;
+      if (is_run) // in a thread, like the compiler
+        std::thread([&] { run_child(command, "/tmp", {.time = 10min}); }).join();
+      else if (start_child(command, {"", "/dev/null", "/dev/null"}, pid) == 0)
+        pause();
+      _exit(1);
+    }
+    close(ends[1]);
+    char said[32] = {};
+    REQUIRE(read(ends[0], said, sizeof said - 1) > 0);
+    kill(parent, SIGKILL);
+    waitpid(parent, nullptr, 0);
+    pollfd end = {ends[0], POLLIN, 0};
+    bool is_dead = poll(&end, 1, 60'000) == 1; // the pipe ends with the last descendant
+    CHECK(is_dead);
+    if (!is_dead)
+      kill(std::atoi(said), SIGKILL);
+    close(ends[0]);
+  }
+}
+
+TEST_CASE("start_child: the child outlives other threads") {
+  TemporaryFolder files;
+  REQUIRE(mkfifo(files.path("fifo").c_str(), 0600) == 0);
+  int fifo = open(files.path("fifo").c_str(), O_RDWR | O_CLOEXEC);
+  int pid = 0;
+  REQUIRE(start_child({"/bin/sh", "-c", "read code; exit $code"},
+                      {files.path("fifo"), "/dev/null", "/dev/null"}, pid) == 0);
+  std::thread([] {}).join();
+  CHECK_FALSE(ended_child(pid));
+  REQUIRE(write(fifo, "7\n", 2) == 2);
+  std::optional<ChildResult> ended;
+  CHECK(comes_true([&] { return (ended = ended_child(pid)).has_value(); }));
+  close(fifo);
+  REQUIRE(ended);
+  CHECK(ended->end == End::exited);
+  CHECK(ended->code == 7);
+}
+
+TEST_CASE("run_child, start_child: report a missing file and leave no process") {
+  TemporaryFolder files;
+  int pid = 0;
+  CHECK(start_child({"/bin/true"}, {"", "/nowhere/out", files.path("err")}, pid) == ENOENT);
+  CHECK(start_child({"/bin/true"}, {files.path("none"), files.path("out"), files.path("err")},
+                    pid) == ENOENT);
+  CHECK(start_child({"/nowhere/runner"}, {"", files.path("out"), files.path("err")}, pid) ==
+        ENOENT);
+  CHECK(run_child({"/dev/null"}, "/tmp").code == EACCES);
+  CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD);
 }
