@@ -36,6 +36,8 @@ void Parser::declarators(const TypeName &base, std::vector<Declarator> &out) {
   do {
     bool is_known = peek().is(TokenKind::identifier) && declared_.count(peek().spelling);
     out.push_back(declarator(base));
+    if (blocks_ == 0)
+      constants_.insert(out.back().name);
     bool is_end = peek().is(",") || peek().is(";") || peek().is("}");
     if (is_known && !is_end && !is_on_next_line(peek())) // an expression, not a second variable
       out.pop_back();
@@ -294,7 +296,7 @@ void Parser::function_or_constant(Program &program) {
   }
   made.name = name.spelling;
   made.at = name.at;
-  declared_.clear();
+  declared_ = constants_;
   bool is_prototype = peek(after_parentheses(0)).is(";");
   Token opening = next();
   made.parameters = parameters(is_prototype);

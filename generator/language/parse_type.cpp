@@ -73,7 +73,7 @@ bool Parser::starts_type(const Token &token) const {
 // An unknown name starts a declaration if the tokens after it allow no other meaning. The usual
 // cause is a type macro that the command line does not define.
 bool Parser::starts_declaration() const {
-  if (starts_type(peek()))
+  if (starts_type(peek()) || lacks_type())
     return true;
   if (!is_name(peek()))
     return false;
@@ -85,6 +85,17 @@ bool Parser::starts_declaration() const {
   return peek(1).is("*") && peek(2).is(TokenKind::identifier) &&
          (third.is("[") || third.is("=") || third.is(";") || third.is(",") ||
           (third.is(TokenKind::identifier) && is_attribute(third.spelling)));
+}
+
+// Whether an empty macro is in the place of a declaration's type: `TYPE x[64] = 0;`. The name must be
+// new, because an empty macro may also precede an assignment.
+bool Parser::lacks_type() const {
+  const size_t at = peek().is("*") ? 1 : 0;
+  const Token &name = peek(at), &third = peek(at + 1);
+  bool is_declarator = third.is("[") || third.is("=") || third.is(";") || third.is(",") ||
+                       (third.is(TokenKind::identifier) && is_attribute(third.spelling));
+  return is_declarator && is_name(name) && !declared_.count(name.spelling) &&
+         !empty_macros_before(peek()).empty();
 }
 
 // Reports an unknown type and accepts the name as a type from here on.
@@ -232,7 +243,8 @@ TypeName Parser::type_specifiers() {
       auto known = std::find_if(typedefs_.rbegin(), typedefs_.rend(),
                                 [&](const NamedType &entry) { return entry.name == word; });
       if (known == typedefs_.rend()) {
-        if (automatic && !is_name(peek(1)) && !peek(1).is("*"))
+        bool is_last = !is_name(peek(1)) && !peek(1).is("*");
+        if (is_last && (automatic || !empty_macros_before(token).empty()))
           break; // the declared name
         unknown_type(token);
         known = typedefs_.rbegin();
@@ -253,8 +265,11 @@ TypeName Parser::type_specifiers() {
     diagnostics_.report(Message::no_deduction, automatic->at, {}, {out.range});
     diagnostics_.report(Message::write_type, automatic->at);
     out.type = Type();
-  } else if (!is_named && !panic_)
+  } else if (!is_named && !panic_) {
+    bool is_empty = !empty_macros_before(peek()).empty();
     fail_expected("a type");
+    panic_ = !is_empty; // else an unknown type, to suppress follow-up errors
+  }
   return out;
 }
 
@@ -319,6 +334,7 @@ void Parser::enumeration() {
     made.name = name.spelling;
     made.at = name.at;
     made.is_const = true;
+    (blocks_ == 0 ? constants_ : declared_).insert(made.name);
     if (accept("=")) {
       made.init = conditional();
     } else {

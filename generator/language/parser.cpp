@@ -146,16 +146,22 @@ void Parser::fail_expected(std::string_view what, std::vector<Edit> edits) {
   note_empty_macros(token);
 }
 
-// Names the empty macros directly before the current token, on its line: their missing value may be
-// the cause of the error.
-void Parser::note_empty_macros(const Token &token) {
+// The empty macros directly before the current token, on its line.
+std::vector<const EmptyMacro *> Parser::empty_macros_before(const Token &token) const {
   auto is_before = [](const EmptyMacro &macro, size_t wanted) { return macro.token < wanted; };
   auto first = std::lower_bound(empty_macros_.begin(), empty_macros_.end(), position_, is_before);
-  int line = diagnostics_.line_column(token.at).line;
+  std::vector<const EmptyMacro *> found;
   for (auto macro = first; macro != empty_macros_.end() && macro->token == position_; ++macro)
-    if (diagnostics_.line_column(macro->at).line == line)
-      note(macro->is_define ? Message::empty_define : Message::empty_macro, macro->at,
-           {macro->name});
+    if (diagnostics_.line_column(macro->at).line == diagnostics_.line_column(token.at).line)
+      found.push_back(&*macro);
+  return found;
+}
+
+// Names the empty macros before the current token: their missing value may be the cause of the
+// error.
+void Parser::note_empty_macros(const Token &token) {
+  for (const EmptyMacro *macro : empty_macros_before(token))
+    note(macro->is_define ? Message::empty_define : Message::empty_macro, macro->at, {macro->name});
 }
 
 // Skips to after the `;` that ends the statement, or to before the `}` that ends the block. At the

@@ -59,6 +59,7 @@ private:
   void note(Message id, Location at, std::vector<std::string> arguments = {},
             std::vector<Edit> edits = {});
   void fail_expected(std::string_view what, std::vector<Edit> edits = {});
+  std::vector<const EmptyMacro *> empty_macros_before(const Token &token) const;
   void note_empty_macros(const Token &token);
   bool is_on_next_line(const Token &token) const;
   /// Reports a misspelled word and continues as if the source said `meant`.
@@ -79,6 +80,7 @@ private:
   void shape(TypeName &type_name);
   bool starts_type(const Token &token) const;
   bool starts_declaration() const;
+  bool lacks_type() const;
   void unknown_type(const Token &token);
   bool skip_foreign_word();
   bool unsupported_type(const Token &token);
@@ -179,14 +181,15 @@ private:
     size_t extents_token = 0; // token of the `[` of a tile's extents; 0 = no tile
     int blocks = 0;           // enclosing blocks; 0 = file scope
   };
-  std::vector<NamedType> typedefs_;             // also unknown type names, with an error type
-  int blocks_ = 0;                              // enclosing blocks
-  std::vector<Declarator> enumerators_;         // parsed but not yet declared
-  std::set<std::string, std::less<>> declared_; // variables of the current function so far
-  std::set<std::string, std::less<>> lists_;    // macros already reported to hold a list of values
-  std::vector<Pragma> pending_;                 // pragmas before their kernel
-  bool in_pragma_ = false;                      // in the arguments of a pragma
-  std::vector<EmptyMacro> empty_macros_;        // in the order of the tokens
+  std::vector<NamedType> typedefs_;              // also unknown type names, with an error type
+  int blocks_ = 0;                               // enclosing blocks
+  std::vector<Declarator> enumerators_;          // parsed but not yet declared
+  std::set<std::string, std::less<>> constants_; // names at file scope so far
+  std::set<std::string, std::less<>> declared_;  // also variables of the current function so far
+  std::set<std::string, std::less<>> lists_;     // macros already reported to hold a list of values
+  std::vector<Pragma> pending_;                  // pragmas before their kernel
+  bool in_pragma_ = false;                       // in the arguments of a pragma
+  std::vector<EmptyMacro> empty_macros_;         // in the order of the tokens
 };
 
 /// Max depth of parentheses, operators and blocks together.
