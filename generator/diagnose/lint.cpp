@@ -8,6 +8,7 @@
 
 #include "diagnose/lint.h"
 
+#include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
 #include "analysis/tensor_access.h"
 #include "passes/pipeline.h"
@@ -123,32 +124,38 @@ bool is_guarded(const Value *mask, int rank, int axis) {
 
 // --- Missing `__multipleof` assumptions ----------------------------------------------------------
 
-// The integer parameters in the strides and the offset of an access.
-std::vector<Parameter *> parameters_in(const Affine &form, Function &kernel) {
+// The integer parameters in the polynomials.
+std::vector<Parameter *> parameters_in(const std::vector<Poly> &polys, Function &kernel) {
   std::vector<Parameter *> found;
-  auto add = [&](const Poly &poly) {
+  for (const Poly &poly : polys)
     for (const auto &[operands, coefficient] : poly.terms)
       for (const Value *operand : operands)
         for (Parameter &parameter : kernel.parameters)
           if (parameter.value == operand &&
               std::find(found.begin(), found.end(), &parameter) == found.end())
             found.push_back(&parameter);
-  };
-  for (const Poly &stride : form.strides)
-    add(stride);
-  add(form.offset);
   return found;
 }
 
-// The parameters that must be multiples of `wanted` so that the access moves `wanted` elements at a
-// time. Empty if that does not suffice. Assumes all possible multiples, then drops each assumption
-// that does not help. Parameters that only the mask uses stay unknown. This function changes
+// The limits of a mask along an axis; empty if they are unknown.
+std::vector<Poly> limits_of(const Value *mask, int rank, int axis) {
+  std::vector<Poly> limits;
+  if (mask && !mask->type.is_scalar())
+    for (const Bound &bound : bounds_of(mask, rank).value_or(std::vector<Bound>()))
+      if (bound.axis == axis)
+        limits.push_back(bound.before);
+  return limits;
+}
+
+// The parameters in `polys` that must be multiples of `wanted` so that the access moves `wanted`
+// elements at a time. Empty if that does not suffice. Assumes all possible multiples, then drops
+// each assumption that does not help. All other parameters stay unknown. This function changes
 // `kernel` temporarily and restores it.
-std::vector<const Parameter *> needed_multiples(const Op &access, const Affine &form,
+std::vector<const Parameter *> needed_multiples(const Op &access, const std::vector<Poly> &polys,
                                                 int64_t wanted, Function &kernel) {
   const Value *view = access.operand(0), *mask = mask_of(access);
   std::vector<std::pair<Parameter *, int>> before;
-  for (Parameter *parameter : parameters_in(form, kernel))
+  for (Parameter *parameter : parameters_in(polys, kernel))
     if (parameter->multiple_of % wanted != 0)
       before.emplace_back(parameter, std::exchange(parameter->multiple_of, int(wanted)));
   bool helps = vector_elements(view, mask, kernel) >= wanted;
@@ -176,18 +183,37 @@ bool is_leading_dimension(const Parameter *parameter, const Affine &form, const 
   return false;
 }
 
+// Whether the kernel has matmuls, but no schedule copies their operands with TMA. TMA checks the
+// bounds itself, so a mask does not make its copies narrower. Other copies are as narrow as the mask
+// requires.
+bool multiplies_without_tma(Function &kernel) {
+  MatmulLoopResult loop = find_matmul_loop(kernel);
+  return !loop.found && loop.why != NoMatmulLoop::no_dot;
+}
+
+bool has_rows(const Shape &shape, int contiguous) {
+  for (int d = 0; d < int(shape.size()); d++)
+    if (d != contiguous && shape[size_t(d)] > 1)
+      return true;
+  return false;
+}
+
 // Whether the kernel probably supports sizes that are not multiples, so that an assumption would
-// not hold. A mask along the contiguous axis says so. The exception is a leading dimension that
-// makes the access narrower than 4 bytes, which cp.async cannot copy: such rows are usually
-// multiples, and the mask is for the last tile.
+// not hold. A mask along the contiguous axis says so. The exceptions are accesses of less than 4
+// bytes, which cp.async cannot copy:
+//   - because of a leading dimension: such rows are usually multiples, and the mask is for the last
+//     tile;
+//   - because of the mask of a matmul's tile, if TMA cannot copy it either.
 bool supports_all_sizes(const Op &access, const Affine &form, int axis, int64_t width,
-                        const std::vector<const Parameter *> &needed) {
+                        const std::vector<const Parameter *> &needed, bool without_tma) {
   constexpr int64_t min_copy_bytes = 4; // of cp.async
   const Type &type = access.operand(0)->type;
   const Value *mask = mask_of(access);
   if (!mask || mask->type.is_scalar() || !is_guarded(mask, type.rank(), axis))
     return false;
-  return width * bytes_of(type.elem) >= min_copy_bytes ||
+  if (width * bytes_of(type.elem) >= min_copy_bytes)
+    return true;
+  return !(without_tma && has_rows(type.shape, axis)) &&
          std::none_of(needed.begin(), needed.end(), [&](const Parameter *parameter) {
            return is_leading_dimension(parameter, form, type.shape);
          });
@@ -195,6 +221,7 @@ bool supports_all_sizes(const Op &access, const Affine &form, int axis, int64_t 
 
 void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
   constexpr int widest_bytes = 16;
+  const bool without_tma = multiplies_without_tma(kernel);
   std::set<const Parameter *> said;
   std::vector<const Op *> accesses;
   for_each_op(*kernel.body, [&](const Op &op) {
@@ -212,8 +239,13 @@ void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
     int64_t width = vector_elements(view, mask_of(*op), kernel);
     if (width >= wanted)
       continue;
-    std::vector<const Parameter *> needed = needed_multiples(*op, *form, wanted, kernel);
-    if (supports_all_sizes(*op, *form, *axis, width, needed))
+    std::vector<Poly> polys = form->strides;
+    polys.push_back(form->offset);
+    if (without_tma)
+      for (const Poly &limit : limits_of(mask_of(*op), view->type.rank(), *axis))
+        polys.push_back(limit);
+    std::vector<const Parameter *> needed = needed_multiples(*op, polys, wanted, kernel);
+    if (supports_all_sizes(*op, *form, *axis, width, needed, without_tma))
       continue;
     std::string names;
     bool is_new = false;
