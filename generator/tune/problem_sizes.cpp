@@ -22,6 +22,12 @@ namespace {
 
 constexpr size_t max_problems = 100000;
 
+// The runner has the same limit (runtime/tuner/tuned_kernel.cpp).
+constexpr int64_t max_elements = int64_t(1) << 40;
+
+// Limits ends and steps of ranges, so that no sum of two sizes overflows.
+constexpr int64_t max_size = int64_t(1) << 60;
+
 // --- Parameters of a kernel ----------------------------------------------------------------------
 
 struct TunerParameter {
@@ -72,7 +78,8 @@ std::optional<SizeRange> range_of(llvm::StringRef text) {
     return std::nullopt;
   if (text.contains(':') && step.trim().getAsInteger(10, range.step))
     return std::nullopt;
-  if (range.first <= 0 || range.last < range.first || range.step <= 0)
+  if (range.first <= 0 || range.last < range.first || range.last > max_size || range.step <= 0 ||
+      range.step > max_size)
     return std::nullopt;
   return range;
 }
@@ -203,6 +210,13 @@ private:
         given_.push_back(parameter.name);
         continue;
       }
+      for (const std::string &text : said->second)
+        if (llvm::StringRef(text).contains("..") && !range_of(text))
+          return Error{
+              Message::problem_syntax,
+              {parameter.name + "=" + text,
+               "expected a range FIRST..LAST or FIRST..LAST:STEP of positive integers up to " +
+                   std::to_string(max_size) + ", with FIRST at most LAST"}};
       if (said->second.size() != 1)
         return Error{Message::problem_syntax,
                      {parameter.name + "=" + llvm::join(said->second, ","),
@@ -254,6 +268,11 @@ private:
   std::optional<Error> check_types(const std::map<std::string, int64_t> &arguments) const {
     for (const TunerParameter &parameter : parameters_) {
       auto value = arguments.find(parameter.name);
+      if (parameter.is_pointer && value != arguments.end() &&
+          (value->second < 0 || value->second > max_elements))
+        return Error{Message::problem_elements,
+                     {kernel_.name, parameter.name, std::to_string(value->second),
+                      std::to_string(max_elements)}};
       if (parameter.is_integer && value != arguments.end() && !holds(parameter.type, value->second))
         return Error{Message::problem_too_large,
                      {kernel_.name, parameter.name, std::to_string(value->second), parameter.type}};

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -113,7 +114,10 @@ std::optional<Error> finish(const TuneOptions &options, Call &call,
     return std::nullopt;
   std::string said = shown(llvm::StringRef(contents_of(call.files.errors)).trim());
   if (said.empty())
-    said = (is_by_itself ? "exit code " : "killed by signal ") + std::to_string(ended->code);
+    said = is_by_itself             ? "exit code " + std::to_string(ended->code)
+           : ended->code == SIGKILL ? "killed by signal 9, often because the memory is full; use "
+                                      "smaller problems"
+                                    : "killed by signal " + std::to_string(ended->code);
   return Error{Message::tuner_failed, {options.tuner, said}};
 }
 

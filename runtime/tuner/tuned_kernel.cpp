@@ -1,4 +1,7 @@
 // A kernel with the arguments of a problem. See tuned_kernel.h.
+//
+// Tested by tests/unit/tuner/tuned_kernel_test.cpp, and by tests/end_to_end/tuning/loop_test.sh on
+// the emulator.
 
 #include "tuned_kernel.h"
 
@@ -11,6 +14,10 @@
 namespace tritonc::v1::tuner {
 
 namespace {
+
+// Limits the size of a buffer to 8 TiB, so that it fits std::size_t. tritonc tune has the same limit
+// (generator/tune/problem_sizes.cpp).
+constexpr std::int64_t max_elements = std::int64_t(1) << 40;
 
 std::string name_of(const kernel &of) {
   return std::string(of.name) + (*of.types ? " " : "") + of.types;
@@ -65,6 +72,23 @@ void require(const status &what) {
     fail(what.message().c_str());
 }
 
+std::string name_of(const kernel &of, const Problem &problem) {
+  return name_of(of) + (problem.name.empty() ? "" : " for ") + problem.name;
+}
+
+std::string memory_of(const kernel &of, const Problem &problem) {
+  std::string text;
+  for (std::size_t i = 0; i < of.code->parameter_count; i++) {
+    auto count = problem.arguments.find(of.parameters[i].name);
+    const Element *element = find_element(of.parameters[i].element);
+    bool is_pointer = of.code->variants[0].parameters[i].kind == abi::parameter_kind::pointer;
+    if (is_pointer && element && count != problem.arguments.end())
+      text += (text.empty() ? "`" : ", `") + std::string(of.parameters[i].name) + "` " +
+              std::to_string(count->second * std::int64_t(element->bytes)) + " bytes";
+  }
+  return text;
+}
+
 TunedKernel::TunedKernel(const kernel &of, const Problem &problem) : kernel_(of) {
   set_arguments(problem);
   use_inputs(0);
@@ -107,13 +131,18 @@ void TunedKernel::set_pointer(const parameter &parameter, const abi::parameter &
   const Element *element = find_element(parameter.element);
   if (!element)
     fail(name_of(kernel_) + ": `" + parameter.name + "` points to an unsupported type");
-  if (count->second < 0 || count->second > (std::int64_t(1) << 40))
-    fail(name_of(kernel_) + ": `" + parameter.name + "` cannot have " +
+  if (count->second < 0 || count->second > max_elements)
+    fail(name_of(kernel_, problem) + ": `" + parameter.name + "` cannot have " +
          std::to_string(count->second) + " elements");
   Memory &memory = memory_.emplace_back();
   memory.buffer = {element, std::size_t(count->second), parameter.is_written};
   memory.seed = seed;
-  require(memory.device.allocate(std::max<std::size_t>(memory.buffer.count * element->bytes, 1)));
+  std::size_t bytes = std::max<std::size_t>(memory.buffer.count * element->bytes, 1);
+  status allocated = memory.device.allocate(bytes);
+  if (allocated.code() == status_code::out_of_memory)
+    fail(name_of(kernel_, problem) + ": cannot allocate " + std::to_string(bytes) + " bytes for `" +
+         parameter.name + "`: " + allocated.message().c_str() + "; use smaller problems");
+  require(allocated);
   const void *address = memory.device.data();
   std::memcpy(&arguments_[row.offset], &address, sizeof address);
 }

@@ -18,9 +18,16 @@ namespace tritonc::v1::tuner {
 /// Throws std::runtime_error with the status' message unless the status is ok.
 void require(const status &what);
 
+/// Returns "scale TYPE=half for n=64", for messages.
+std::string name_of(const kernel &of, const Problem &problem);
+
+/// Returns "`x` 4096 bytes, `y` 4096 bytes": the memory of all pointers with a number of elements.
+std::string memory_of(const kernel &of, const Problem &problem);
+
 class TunedKernel {
 public:
-  /// Throws std::runtime_error if an argument is missing or the memory does not suffice.
+  /// Throws std::runtime_error if an argument is missing or the device has too little memory.
+  /// Throws std::bad_alloc if the host has too little memory.
   TunedKernel(const kernel &of, const Problem &problem);
 
   /// A variant that accepts these arguments on this device.

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <ostream>
 
 namespace tritonc::v1::tuner {
@@ -67,8 +68,8 @@ private:
   double filling_ = 1; // time of one fill; milliseconds
 };
 
-bool run_one(const Problem &problem, const Settings &settings, Queue &queue, std::ostream &out) {
-  const kernel &of = find_kernel(problem);
+bool run_one(const kernel &of, const Problem &problem, const Settings &settings, Queue &queue,
+             std::ostream &out) {
   TunedKernel tuned_kernel(of, problem);
   out << "problem\t" << of.name << "\t" << of.types << "\t" << of.signature << "\t" << problem.name
       << "\t" << (settings.effort.is_cold ? "cold" : "warm") << "\n";
@@ -140,8 +141,15 @@ bool run(const std::vector<Problem> &problems, const Settings &settings, std::os
       << std::flush;
   DeviceQueue queue(device.emulated);
   bool all_same = true;
-  for (const Problem &problem : problems)
-    all_same &= run_one(problem, settings, queue, out);
+  for (const Problem &problem : problems) {
+    const kernel &of = find_kernel(problem);
+    try {
+      all_same &= run_one(of, problem, settings, queue, out);
+    } catch (const std::bad_alloc &) {
+      fail(name_of(of, problem) + ": the host has too little memory for copies of the buffers (" +
+           memory_of(of, problem) + "); use smaller problems");
+    }
+  }
   return all_same;
 }
 

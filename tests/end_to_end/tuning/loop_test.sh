@@ -142,3 +142,23 @@ says "SIZE=256 WRONG=1 differs from most variants by .* times"
 ends 6 "$tritonc" tune "$build/wrong_tuner" --problems "$problems" --rounds 1 -o "$work/wrong.json"
 grep -q '"SIZE=256 WRONG=0"' "$work/wrong.json" || fail "right variants are missing"
 ! grep -q 'WRONG=1' "$work/wrong.json" || fail "a wrong variant was measured"
+
+# Too much memory: the messages name the problem, its buffers and their bytes.
+ends 3 "$tritonc" check "$build/tuner" --problems "n=4; x,y=200000000000; factor=2" --types TYPE=half
+says "failed: error: scale TYPE=half for n=4: cannot allocate 400000000000 bytes for .x.: out of memory on the device"
+ends 2 "$tritonc" check "$build/tuner" --problems "n=4; x,y=2000000000000; factor=2" --types TYPE=half
+says "error: problems of .scale.: .x. cannot have 2000000000000 elements, only 0 to 1099511627776"
+# run_with KIB COUNT: the process has this much virtual memory, the buffers this many elements.
+run_with() {
+  printf 'problem\tscale\tTYPE=half\tn=4\tx=%s y=%s n=4 factor=2\n' "$2" "$2" >"$work/plan"
+  (ulimit -c 0 && ulimit -v "$1" && exec "$build/tuner" check "$work/plan") >"$log" 2>&1
+}
+low=0 high=$((1 << 40))
+while [ $((high - low)) -gt 65536 ]; do # the emulator reserves many addresses
+  middle=$(((low + high) / 2))
+  if run_with $middle 1000; then high=$middle; else low=$middle; fi
+done
+code=0
+run_with $high 1000000000 || code=$?
+[ $code = 3 ] || fail "without host memory, the tuner ends with $code"
+says "error: scale TYPE=half for n=4: the host has too little memory for copies of the buffers \(.x. 2000000000 bytes, .y. 2000000000 bytes\); use smaller problems"

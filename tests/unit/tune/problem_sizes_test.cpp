@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace tritonc;
 
 namespace {
@@ -69,11 +71,48 @@ TEST_CASE("plan_problems: a value must fit the parameter's type") {
         "error: problems of `matmul`: lda=" + too_large + " does not fit the type i32");
 }
 
+TEST_CASE("plan_problems: a pointer has 0 to 2^40 elements") {
+  const std::string max_value = "1099511627776", too_large = "1099511627777";
+  CHECK(plan_of({"n=1;x=" + max_value}, {add}) == "problem\tadd\t\tn=1\tn=1 x=" + max_value + "\n");
+  CHECK(plan_of({"n=1;x=0"}, {add}) == "problem\tadd\t\tn=1\tn=1 x=0\n");
+  for (const std::string &count :
+       {too_large, std::string("-1"), std::string("9223372036854775807")})
+    CHECK(plan_of({"n=1;x=" + count}, {add}) == "error: problems of `add`: `x` cannot have " +
+                                                    count + " elements, only 0 to " + max_value);
+  CHECK(plan_of({"n=1;x=1;bias=" + too_large}, {add}).find("`bias` cannot have") !=
+        std::string::npos);
+  CHECK(
+      plan_of({"n=2147483647;x=n*n"}, {add}).find("`x` cannot have 4611686014132420609 elements") !=
+      std::string::npos);
+  CHECK(plan_of({"n=2147483647;x=n*n*n"}, {add}).find("in 64 bits") != std::string::npos);
+}
+
 TEST_CASE("plan_problems: range gives its lower end and the doubles") {
   CHECK(sizes_of("n=64..512") == "64 128 256 512 ");
   CHECK(sizes_of("n=100..500:64") == "128 256 448 ");
   CHECK(sizes_of("n=7..7") == "7 ");
   CHECK(sizes_of("n=3,8..20,5") == "3 8 16 5 ");
+}
+
+TEST_CASE("plan_problems: ends and steps of ranges are at most 2^60") {
+  const TunerKernel large = {"large", "", "i64 n", {}};
+  const std::string max_value = "1152921504606846976", too_large = "1152921504606846977";
+  std::string all = plan_of({"n=1.." + max_value}, {large});
+  CHECK(std::count(all.begin(), all.end(), '\n') == 61);
+  CHECK(all.find("n=" + max_value + "\n") != std::string::npos);
+  CHECK(plan_of({"n=1..2:" + max_value}, {large}) ==
+        "problem\tlarge\t\tn=" + max_value + "\tn=" + max_value + "\n");
+  CHECK(plan_of({"n=1.." + max_value + ":" + max_value}, {large}, {5, 1}) ==
+        "problem\tlarge\t\tn=" + max_value + "\tn=" + max_value + "\n");
+  const std::string why =
+      ": expected a range FIRST..LAST or FIRST..LAST:STEP of positive integers up "
+      "to " +
+      max_value + ", with FIRST at most LAST";
+  for (const std::string &range :
+       {"1.." + too_large, std::string("1..9223372036854775807"), "1..2:" + too_large,
+        std::string("5..4"), std::string("0..4"), std::string("1..4:0"), std::string("1..")})
+    CHECK(plan_of({"n=" + range}, {large}) ==
+          "error: cannot read problems from `n=" + range + "`" + why);
 }
 
 TEST_CASE("plan_problems: random problems depend only on the seed") {

@@ -258,7 +258,12 @@ TEST_CASE("run_tuner: reports why a tuner failed") {
   };
   CHECK(contains(failure("echo 'error: no GPU' >&2; exit 3"), "failed: error: no GPU"));
   CHECK(contains(failure("exit 4"), "failed: exit code 4"));
-  CHECK(contains(failure("kill -SEGV $$"), "failed: killed by signal 11"));
+  std::string crash = failure("kill -SEGV $$"), killed = failure("kill -KILL $$");
+  CHECK(contains(crash, "failed: killed by signal 11"));
+  CHECK_FALSE(contains(crash, "memory"));
+  CHECK(contains(killed,
+                 "failed: killed by signal 9, often because the memory is full; use smaller "
+                 "problems"));
   CHECK(contains(failure("exit 4"), "error: the tuner `"));
   CHECK(contains(failure("echo nonsense"), "`: `nonsense`; build tuners with"));
   CHECK(contains(failure("", {"no_such_launcher"}), "cannot run `no_such_launcher`"));
