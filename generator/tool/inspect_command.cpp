@@ -86,6 +86,7 @@ struct File {
   std::vector<KernelContents> kernels; // code with descriptors
   std::vector<Code> codes;             // code without: a cubin, an image, a stripped program
   std::optional<Error> problem;        // of the file, though its kernels and images can be read
+  std::vector<Error> unreadable;       // bundles
 };
 
 bool is_elf(const std::string &bytes) { return bytes.rfind("\177ELF", 0) == 0; }
@@ -102,6 +103,7 @@ bool is_fatbinary(const std::string &bytes) { return bytes.rfind("\x50\xed\x55\x
 void take_from_bundles(File &file) {
   struct Read {
     std::string bytes, problem;
+    bool is_unreadable = false;
   };
   std::map<std::string, Read> bundles;
   for (KernelContents &kernel : file.kernels)
@@ -115,14 +117,22 @@ void take_from_bundles(File &file) {
           Result<std::string> bytes =
               read_file((std::filesystem::path(file.path).parent_path() / image.bundle).string(),
                         max_data_bytes);
-          if (bytes)
+          if (bytes) {
             bundle.bytes = std::move(*bytes);
-          bundle.problem = bytes ? check_bundle(bundle.bytes) : diagnostic(bytes.error()).text;
+            bundle.problem = check_bundle(bundle.bytes);
+          } else {
+            bundle.problem = diagnostic(bytes.error()).text;
+            bundle.is_unreadable = true;
+            file.unreadable.push_back({Message::bundle_unreadable, {file.path, bundle.problem}});
+          }
         }
-        if (bundle.problem.empty())
-          take_from_bundle(image, bundle.bytes);
-        else
+        image.is_unreadable = bundle.is_unreadable;
+        if (bundle.is_unreadable)
+          image.problem = bundle.problem;
+        else if (!bundle.problem.empty())
           image.problem = "it is in " + image.bundle + ": " + bundle.problem;
+        else
+          take_from_bundle(image, bundle.bytes);
       }
 }
 
@@ -226,8 +236,11 @@ std::string number(int64_t value) { return std::to_string(value); }
 bool has_checks(const Code &code) { return !code.contents.calls.empty(); }
 
 // The state of an image as one word for a table.
-std::string state_of(const Code &code) {
-  return !code.problem.empty() ? "damaged" : has_checks(code) ? "checks" : "ok";
+std::string state_of(const Code &code, bool is_unreadable = false) {
+  return is_unreadable           ? "unreadable"
+         : !code.problem.empty() ? "damaged"
+         : has_checks(code)      ? "checks"
+                                 : "ok";
 }
 
 // The axis values and the specialization of a variant.
@@ -235,10 +248,16 @@ std::string name_of(const VariantContents &variant) {
   return variant_name(text_of(variant.choices), variant.specialization);
 }
 
-// One line if the launch data is damaged, and one per GPU model with measurements.
+// One line if the launch data is damaged, one per unreadable bundle, and one per GPU model with
+// measurements.
 std::string notes_on(const KernelContents &kernel) {
   std::string out =
       kernel.is_damaged ? "  damaged: the checksum of the launch data is wrong\n" : "";
+  std::set<std::string> unreadable;
+  for (const VariantContents &variant : kernel.variants)
+    for (const ImageContents &image : variant.images)
+      if (image.is_unreadable && unreadable.insert(image.problem).second)
+        out += "  unreadable: " + image.problem + "\n";
   for (const TuningContents &tuning : kernel.tunings)
     out += "  measured on " + tuning.gpu + " (sm_" + number(tuning.sm) + ", " +
            number(tuning.num_sms) + " SMs): " + number(int64_t(tuning.problems)) +
@@ -255,7 +274,8 @@ std::string table_of(const KernelContents &kernel) {
     for (const ImageContents &image : variant.images) {
       Code code = read_image(image);
       rows.push_back({"  " + name_of(variant), image.gpu, image.schedule,
-                      sha256(code.image).substr(0, 12), state_of(code), number(image.threads),
+                      code.image.empty() ? "-" : sha256(code.image).substr(0, 12),
+                      state_of(code, image.is_unreadable), number(image.threads),
                       number(image.registers), number(image.shared_bytes + image.static_shared),
                       number(image.spill_stores + image.spill_loads), number(image.cubin_bytes),
                       number(int64_t(code.image.size()))});
@@ -450,6 +470,8 @@ private:
   // A checksum only says that something is wrong, so it counts if no other check fails.
   void check(const File &file) {
     const size_t before = result_.problems.size();
+    for (const Error &bundle : file.unreadable)
+      result_.problems.push_back(bundle);
     for (const KernelContents &kernel : file.kernels)
       check(kernel);
     check_codes(file);
@@ -482,6 +504,8 @@ private:
   void check(const KernelContents &kernel, const VariantContents &variant,
              const ImageContents &image) {
     result_.images++;
+    if (image.is_unreadable) // reported for the whole file
+      return;
     std::string name = kernel.name;
     if (std::string which = name_of(variant); !which.empty())
       name += " " + which;

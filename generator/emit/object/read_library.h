@@ -20,7 +20,8 @@ struct ImageContents {
   // For an image in a bundle, `sealed` is empty until take_from_bundle.
   std::string bundle; // file name; empty = not in a bundle
   uint64_t bundle_length = 0, bundle_digest[2] = {}, offset = 0, size = 0;
-  std::string problem; // why take_from_bundle failed
+  std::string problem;        // why the image cannot be taken from its bundle
+  bool is_unreadable = false; // the bundle cannot be read; see `problem`
 };
 
 struct ParameterContents {

@@ -141,33 +141,34 @@ TEST_CASE("--embed bundle: same bytes for any --jobs, verify checks it") {
   REQUIRE(project.compile().code == 0);
   CHECK(project.files.read("scale.hpp") == header);
 
-  // `tritonc verify` rejects a missing, damaged or wrong bundle.
+  // `tritonc verify` rejects a damaged, missing, unreadable or wrong bundle.
   REQUIRE(project.compile({"--embed", "bundle", "--bundle", bundle}).code == 0);
   std::string whole = project.files.read("scale.tcb");
-  auto problem = [&] {
+  auto problem = [&](const std::string &state) {
     ToolRun run = tritonc_with({"verify", object});
     CHECK(run.code == 6);
-    CHECK(contains(tritonc_with({"inspect", object}).output, "damaged"));
+    CHECK(contains(tritonc_with({"inspect", object}).output, " " + state + " "));
     return run.output.substr(0, run.output.find('\n'));
   };
   project.files.write("scale.tcb", whole.substr(0, whole.size() - 1));
-  CHECK(contains(problem(), "is damaged: it is in scale.tcb: its header says "));
+  CHECK(contains(problem("damaged"), "is damaged: it is in scale.tcb: its header says "));
   ToolRun damaged = tritonc_with({"verify", bundle});
   CHECK(damaged.code == 6);
   CHECK(contains(damaged.output, "; generate it again\n"));
   std::string flipped = whole;
   flipped[200] ^= 1;
   project.files.write("scale.tcb", flipped);
-  CHECK(contains(problem(), "is damaged: it is in scale.tcb: its digest is wrong"));
+  CHECK(contains(problem("damaged"), "is damaged: it is in scale.tcb: its digest is wrong"));
   std::filesystem::remove(bundle);
-  const std::string unreadable = "is damaged: it is in scale.tcb: cannot read `" + bundle + "`: ";
-  CHECK(contains(problem(), unreadable + "No such file or directory"));
+  const std::string unreadable =
+      "`" + object + "` needs its bundle: cannot read `" + bundle + "`: ";
+  CHECK(contains(problem("unreadable"), unreadable + "No such file or directory"));
   std::filesystem::create_directory(bundle);
-  CHECK(contains(problem(), unreadable + "it is a directory, not a regular file"));
+  CHECK(contains(problem("unreadable"), unreadable + "it is a directory, not a regular file"));
   std::filesystem::remove(bundle);
   Project another(R"(__global__ void scale(float *p) { *p = 1; })");
   REQUIRE(another.compile({"--embed", "bundle", "--bundle", bundle}).code == 0);
-  CHECK(contains(problem(), "it is in scale.tcb, which is from another build"));
+  CHECK(contains(problem("damaged"), "it is in scale.tcb, which is from another build"));
 }
 
 TEST_CASE("--header: unchanged header keeps its modification time") {

@@ -573,6 +573,56 @@ TEST_CASE("inspect: marks damaged images of a program without symbols") {
   CHECK(contains(text(problems[0]), "` for some GPU is damaged: its checksum is wrong"));
 }
 
+TEST_CASE("inspect, verify: a missing bundle is missing, not damaged") {
+  TemporaryFolder files;
+  Result<Interface> interface = make_interface(library());
+  REQUIRE(interface);
+  Result<Tables> tables = make_tables(*interface);
+  REQUIRE(tables);
+  const Bundle bundle = make_bundle(*tables, "scale.tcb");
+  Result<std::string> object = object_file(*tables, "", &bundle);
+  REQUIRE(object);
+  const std::string path = files.write("scale.o", *object), at = files.path("scale.tcb");
+  const std::string reason = "cannot read `" + at + "`: No such file or directory";
+
+  Result<std::string> table = inspect({path}, false);
+  REQUIRE(table);
+  CHECK(contains(*table, " unreadable "));
+  CHECK(contains(*table, "\n  unreadable: " + reason + "\n"));
+  CHECK_FALSE(contains(*table, "damaged"));
+  CHECK(contains(*table, " -  ")); // instead of a checksum
+  Result<std::string> json = inspect({path}, true);
+  REQUIRE(json);
+  CHECK(contains(*json, "\"problem\": \"" + reason + "\""));
+  std::vector<Error> problems = verify({path}, "").problems;
+  REQUIRE(problems.size() == 1); // not one per image
+  CHECK(text(problems[0]) == "error: `" + path + "` needs its bundle: " + reason +
+                                 "; put the bundle into the same folder");
+  CHECK(exit_code_of(problems[0].id) == ExitCode::mismatch);
+  for (const Result<std::string> &missing : {inspect({at}, false), inspect({at}, true)}) {
+    REQUIRE_FALSE(missing);
+    CHECK(text(missing.error()) == "error: " + reason);
+  }
+  problems = verify({at}, "").problems;
+  REQUIRE(problems.size() == 1);
+  CHECK(text(problems[0]) == "error: " + reason);
+
+  files.write("scale.tcb", bundle.bytes);
+  table = inspect({path, at}, false);
+  REQUIRE(table);
+  CHECK_FALSE(contains(*table, "unreadable"));
+  CHECK(verify({path, at}, "").problems.empty());
+
+  files.write("scale.tcb", bundle.bytes.substr(0, bundle.bytes.size() / 2));
+  table = inspect({path}, false);
+  REQUIRE(table);
+  CHECK(contains(*table, " damaged "));
+  CHECK_FALSE(contains(*table, "unreadable"));
+  problems = verify({path}, "").problems;
+  REQUIRE(problems.size() == 8);
+  CHECK(contains(text(problems[0]), "is damaged: it is in scale.tcb: "));
+}
+
 TEST_CASE("tritonc inspect, verify: output and exit codes") {
   Emitted emitted(library());
   auto run = [](std::vector<std::string> arguments) {
