@@ -4,17 +4,20 @@
 
 #include "mutate/campaign.h"
 
-#include "random_kernels/draw.h"
+#include "support/sample.h"
 
 #include <utility>
 
 namespace tritonc::mutate {
 
 std::vector<Mutant> shuffled(std::vector<Mutant> mutants, uint64_t seed) {
-  random::Draw draw(seed);
-  for (size_t i = 0; i + 1 < mutants.size(); i++)
-    std::swap(mutants[i], mutants[i + draw.index(mutants.size() - i)]);
-  return mutants;
+  std::vector<std::string> names;
+  for (const Mutant &mutant : mutants)
+    names.push_back(mutant.name);
+  std::vector<Mutant> ordered;
+  for (size_t i : test::Sample("mutants", 100, std::to_string(seed)).order(names))
+    ordered.push_back(std::move(mutants[i]));
+  return ordered;
 }
 
 Verdict judge(const std::string &object, const std::vector<QuickTest> &tests, const Trial &trial) {
@@ -45,7 +48,7 @@ std::vector<Result> run_mutants(const std::vector<Mutant> &order, size_t count,
   for (const Mutant &mutant : order) {
     if (planted == count)
       break;
-    auto known = journal.known.find(id_of(mutant));
+    auto known = journal.known.find(mutant.name);
     if (known != journal.known.end()) {
       results.push_back(known->second);
     } else {

@@ -14,7 +14,8 @@
 
 namespace tritonc::mutate {
 
-/// The mutants in a random order that depends only on the seed. The first n are a uniform sample.
+/// The mutants in a random order. The first n are a uniform sample. The order of two mutants depends
+/// only on the seed and their names, so a change of the sources changes little of the sample.
 std::vector<Mutant> shuffled(std::vector<Mutant> mutants, uint64_t seed);
 
 enum class End { passed, failed, timed_out };
@@ -36,7 +37,7 @@ struct Verdict {
 Verdict judge(const std::string &object, const std::vector<QuickTest> &tests, const Trial &trial);
 
 struct Journal {
-  std::map<std::string, Result> known;        // of an earlier call, by the mutant
+  std::map<std::string, Result> known;        // of an earlier call, by name
   std::function<void(const Result &)> append; // gets each new result
 };
 

@@ -13,7 +13,7 @@ namespace {
 std::vector<Mutant> many_mutants(unsigned count) {
   std::vector<Mutant> mutants;
   for (unsigned i = 0; i < count; i++)
-    mutants.push_back({"x.cpp", i, 1, "integer", i, "1", "2"});
+    mutants.push_back({"x.cpp", i, 1, "integer", i, "1", "2", std::to_string(i)});
   return mutants;
 }
 
@@ -61,6 +61,14 @@ TEST_CASE("shuffled: all mutants in an order that depends on the seed") {
   CHECK(shuffled({}, 1).empty());
 }
 
+TEST_CASE("shuffled: a new mutant does not change the order of the others") {
+  std::vector<Mutant> mutants = many_mutants(20);
+  std::vector<unsigned> with_new = lines_of(shuffled(mutants, 1));
+  mutants.erase(mutants.begin() + 7);
+  std::erase(with_new, 7u);
+  CHECK(lines_of(shuffled(mutants, 1)) == with_new);
+}
+
 TEST_CASE("judge: caught by the first test that fails, the last one run") {
   FakeTree tree{"", "1", ""};
   Verdict verdict = tree.judge_mutant();
@@ -101,26 +109,27 @@ TEST_CASE("run_mutants: another mutant replaces an invalid or equivalent one") {
   size_t next = 0, appended = 0;
   std::vector<Result> results = run_mutants(
       many_mutants(5), 2, {{}, [&](const Result &) { appended++; }},
-      [&](const Mutant &mutant) { return Result{id_of(mutant), "", outcomes[next++], "", 0}; });
+      [&](const Mutant &mutant) { return Result{mutant.name, "", "", outcomes[next++], "", 0}; });
   CHECK(results.size() == 4);
   CHECK(appended == 4);
 }
 
 TEST_CASE("run_mutants: ends, when there are no more mutants") {
   auto caught = [](const Mutant &mutant) {
-    return Result{id_of(mutant), "", Outcome::caught, "", 0};
+    return Result{mutant.name, "", "", Outcome::caught, "", 0};
   };
   CHECK(run_mutants(many_mutants(3), 10, {{}, [](const Result &) {}}, caught).size() == 3);
 }
 
 TEST_CASE("run_mutants: does not try known mutants again") {
   std::vector<Mutant> mutants = many_mutants(3);
-  Journal journal = {{{id_of(mutants[1]), {id_of(mutants[1]), "", Outcome::survived, "", 0}}},
+  mutants[1].line = 100; // its line has moved since
+  Journal journal = {{{mutants[1].name, {mutants[1].name, "", "", Outcome::survived, "", 0}}},
                      [](const Result &) {}};
   std::vector<unsigned> tried;
   std::vector<Result> results = run_mutants(mutants, 3, journal, [&](const Mutant &mutant) {
     tried.push_back(mutant.line);
-    return Result{id_of(mutant), "", Outcome::caught, "", 0};
+    return Result{mutant.name, "", "", Outcome::caught, "", 0};
   });
   CHECK(tried == std::vector<unsigned>{0, 2});
   REQUIRE(results.size() == 3);

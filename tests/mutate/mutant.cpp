@@ -4,6 +4,7 @@
 
 #include "mutate/mutant.h"
 
+#include <map>
 #include <sstream>
 
 namespace tritonc::mutate {
@@ -57,6 +58,15 @@ std::string diff_of(const std::string &text, const Mutant &mutant) {
   append_lines(changed->substr(first, length - mutant.before.size() + mutant.after.size()), "+ ",
                diff);
   return diff;
+}
+
+void name_mutants(const std::string &text, std::vector<Mutant> &mutants) {
+  std::map<std::string, int> counts;
+  for (Mutant &mutant : mutants) {
+    mutant.name = mutant.file + "\n" + mutant.change + "\n" + diff_of(text, mutant);
+    if (int before = counts[mutant.name]++)
+      mutant.name += std::to_string(before);
+  }
 }
 
 } // namespace tritonc::mutate

@@ -52,3 +52,24 @@ TEST_CASE("diff_of: does not depend on the place of the lines") {
   moved.line++;
   CHECK(diff_of("// a\n" + text, moved) == diff_of(text, mutant));
 }
+
+TEST_CASE("name_mutants: a name stays, when other lines change") {
+  std::vector<Mutant> mutants = {mutant};
+  name_mutants(text, mutants);
+  Mutant moved = mutant;
+  moved.offset += 5;
+  moved.line++;
+  std::vector<Mutant> after = {moved};
+  name_mutants("// a\n" + text, after);
+  CHECK(after[0].name == mutants[0].name);
+}
+
+TEST_CASE("name_mutants: unique names, also for the same edit of equal lines") {
+  Mutant greater = mutant, again = mutant;
+  greater.after = ">";
+  again.offset += text.size();
+  std::vector<Mutant> mutants = {mutant, greater, again};
+  name_mutants(text + text, mutants);
+  CHECK(mutants[0].name != mutants[1].name);
+  CHECK(mutants[0].name != mutants[2].name);
+}

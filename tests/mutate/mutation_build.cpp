@@ -177,8 +177,8 @@ Result MutationBuild::try_mutant(const Mutant &mutant) {
   };
   trial.run = [&](const QuickTest &test) { return run(test); };
   Verdict verdict = judge(command->object, tests_of(mutant.file, tests_), trial);
-  return {id_of(mutant), diff_of(planting.original(), mutant), verdict.outcome, verdict.by,
-          int(Seconds(Clock::now() - start).count() + 0.5)};
+  return {mutant.name,     id_of(mutant), diff_of(planting.original(), mutant),
+          verdict.outcome, verdict.by,    int(Seconds(Clock::now() - start).count() + 0.5)};
 }
 
 } // namespace tritonc::mutate

@@ -30,11 +30,14 @@ std::optional<Result> result_of(const std::string &line) {
   const llvm::json::Object *object = value->getAsObject();
   if (!object)
     return std::nullopt;
-  std::optional<llvm::StringRef> mutant = object->getString("mutant");
+  std::optional<llvm::StringRef> name = object->getString("name");
   std::optional<Outcome> outcome = outcome_named(object->getString("outcome").value_or(""));
-  if (!mutant || !outcome)
+  if (!name || !outcome)
     return std::nullopt;
-  return Result{mutant->str(), object->getString("diff").value_or("").str(), *outcome,
+  return Result{name->str(),
+                object->getString("mutant").value_or("").str(),
+                object->getString("diff").value_or("").str(),
+                *outcome,
                 object->getString("by").value_or("").str(),
                 int(object->getInteger("seconds").value_or(0))};
 }
@@ -50,11 +53,10 @@ std::string percent(size_t part, size_t whole) {
 } // namespace
 
 std::string json_of(const Result &result) {
-  llvm::json::Object object{{"mutant", result.mutant},
-                            {"diff", result.diff},
-                            {"outcome", outcome_names[size_t(result.outcome)]},
-                            {"by", result.by},
-                            {"seconds", result.seconds}};
+  llvm::json::Object object{
+      {"name", result.name}, {"mutant", result.mutant},
+      {"diff", result.diff}, {"outcome", outcome_names[size_t(result.outcome)]},
+      {"by", result.by},     {"seconds", result.seconds}};
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(object));
   return text;
@@ -65,7 +67,7 @@ std::map<std::string, Result> read_results(const std::string &lines) {
   std::istringstream stream(lines);
   for (std::string line; std::getline(stream, line);)
     if (std::optional<Result> result = result_of(line))
-      results.insert_or_assign(result->mutant, *result);
+      results.insert_or_assign(result->name, *result);
   return results;
 }
 

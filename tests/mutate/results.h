@@ -19,6 +19,7 @@ enum class Outcome {
 };
 
 struct Result {
+  std::string name;   // of the mutant
   std::string mutant; // its id_of
   std::string diff;   // its diff_of
   Outcome outcome;
@@ -28,7 +29,7 @@ struct Result {
 
 std::string json_of(const Result &result);
 
-/// By the mutant. Ignores lines that are no result: an interrupted call may leave half a line.
+/// By the name of the mutant. Ignores lines that are no result: an interrupted call may leave half a line.
 std::map<std::string, Result> read_results(const std::string &lines);
 
 /// A survivor for which nobody writes a test, with the reason.

@@ -9,7 +9,7 @@ using namespace tritonc::mutate;
 namespace {
 
 Result result(const std::string &file, Outcome outcome, const std::string &by = "") {
-  return {file + ":2:12: comparison: `<` -> `<=`", "- a < 4;\n+ a <= 4;\n", outcome, by, 7};
+  return {"name", file + ":2:12: comparison: `<` -> `<=`", "- a < 4;\n+ a <= 4;\n", outcome, by, 7};
 }
 
 const char *explained_text = "# comment\n"
@@ -32,6 +32,7 @@ TEST_CASE("json_of: read_results reads it back") {
   auto results = read_results(json_of(written) + "\n");
   REQUIRE(results.size() == 1);
   const Result &read = results.begin()->second;
+  CHECK(results.begin()->first == written.name);
   CHECK(read.mutant == written.mutant);
   CHECK(read.diff == written.diff);
   CHECK(read.outcome == Outcome::caught);
@@ -49,7 +50,7 @@ TEST_CASE("read_results: the last line of a mutant counts") {
 TEST_CASE("read_results: ignores an incomplete line") {
   std::string line = json_of(result("p/x.cpp", Outcome::survived));
   CHECK(read_results(line + "\n" + line.substr(0, 20)).size() == 1);
-  CHECK(read_results("{}\n[1]\n{\"mutant\": \"x\", \"outcome\": \"lost\"}\n").empty());
+  CHECK(read_results("{}\n[1]\n{\"name\": \"x\", \"outcome\": \"lost\"}\n").empty());
 }
 
 TEST_CASE("read_explanations: file, lines and reason of each paragraph") {

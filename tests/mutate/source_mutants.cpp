@@ -472,6 +472,7 @@ std::vector<Mutant> mutants_of(const Source &source, std::string &problem) {
   problem = messages.err_begin() == messages.err_end() ? "" : messages.err_begin()->second;
   std::stable_sort(mutants.begin(), mutants.end(),
                    [](const Mutant &a, const Mutant &b) { return a.offset < b.offset; });
+  name_mutants(source.text, mutants);
   return mutants;
 }
 
