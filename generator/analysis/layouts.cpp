@@ -394,7 +394,7 @@ LinearLayout mma_operand(const Op &dot, int operand) {
   layout.shape = dot.operand(operand)->type.shape;
   AxisBits own(layout.shape, operand), k(layout.shape, 1 - operand);
   auto [warps_m, warps_n] = warp_bits(dot);
-  int per_word = std::max(1, 32 / bits_of(operand_elem(dot)));
+  int per_word = std::max(1, 4 / bytes_of(operand_elem(dot)));
   k.low(layout.reg, log2_exact(per_word));
   k.low(layout.lane, 2);
   own.low(layout.lane, 3);

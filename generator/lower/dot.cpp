@@ -118,7 +118,7 @@ void Lowering::lower_mma(const Op &op) {
 
   // Four lanes hold the first words of a row, one each, then the next words.
   constexpr int64_t lanes = 4;
-  int64_t per_word = std::max(1, 32 / bits_of(elem)), next_word = lanes * per_word;
+  int64_t per_word = std::max(1, 4 / bytes_of(elem)), next_word = lanes * per_word;
   int64_t words_k = instruction.k / next_word, halves = instruction.m / 8;
   std::map<int64_t, llvm::Value *> rows, columns; // packed fragments
   auto word_of = [&](const Registers &elements) {

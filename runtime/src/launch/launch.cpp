@@ -204,7 +204,7 @@ private:
       if (!judged.ok())
         return judged;
       if (is_settled_ && !was_settled)
-        end = end_of_better_code(choice);
+        end = end_of_better_code();
     }
     if (is_empty_)
       return {};
@@ -235,10 +235,9 @@ private:
 
   /// Returns the end of the variants to consider: 1 + the index of the last variant whose code fits
   /// the device better than the best code so far.
-  std::uint32_t end_of_better_code(const std::int32_t *choice) const {
+  std::uint32_t end_of_better_code() const {
     std::uint32_t end = code_.variant_count;
-    while (end > 0 && ((choice && !is_named(code_, end - 1, choice)) ||
-                       fitting(code_.variants[end - 1]).fitness <= fitness_))
+    while (end > 0 && fitting(code_.variants[end - 1]).fitness <= fitness_)
       end--;
     return end;
   }

@@ -33,22 +33,20 @@ Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
       return success;
     }
   }
-  int major = 0, minor = 0, num_sms = 0, shared_bytes = 0, has_pools = 0;
+  int major = 0, minor = 0, has_pools = 0;
   if (Result result = driver.cuDeviceGetAttribute(&major, capability_major, device))
     return result;
   if (Result result = driver.cuDeviceGetAttribute(&minor, capability_minor, device))
     return result;
-  if (Result result = driver.cuDeviceGetAttribute(&num_sms, multiprocessor_count, device))
+  if (Result result = driver.cuDeviceGetAttribute(&facts.num_sms, multiprocessor_count, device))
     return result;
-  if (Result result = driver.cuDeviceGetAttribute(&shared_bytes, max_shared_bytes, device))
+  if (Result result = driver.cuDeviceGetAttribute(&facts.shared_bytes, max_shared_bytes, device))
     return result;
   if (has_place && driver.has_pools()) {
     if (Result result = driver.cuDeviceGetAttribute(&has_pools, has_memory_pools, device))
       return result;
   }
   facts.sm = major * 10 + minor;
-  facts.num_sms = num_sms;
-  facts.shared_bytes = shared_bytes;
   facts.has_pools = has_pools != 0;
   if (has_place)
     remembered[device].store(packed(facts), std::memory_order_relaxed);

@@ -118,6 +118,28 @@ TEST_CASE("coarsen_programs: stacks a dot along the rows of A or the columns of 
   CHECK_FALSE(coarsens("%cols", "%rows", "%zeros", total)); // they differ along K
 }
 
+TEST_CASE("coarsen_programs: stacks a dot in a loop that carries its other operand") {
+  const std::string loop = R"(
+      %tile.v = view %A, %f, %ld, %one : view<f32>[64,64]
+      %tile = load %tile.v : f32[64,64]
+      %same.v = view %A, %zero, %ld, %one : view<f32>[64,64]
+      %same = load %same.v : f32[64,64]
+      %none = constant {number = 0.0} : f32
+      %zeros = splat %none : f32[64,64]
+      %w = view %C, %f, %ld, %one : view<f32>[64,64]
+      %sum, %last = for_loop %n, %zeros, %same : f32[64,64], f32[64,64] {
+      (%t: i32, %acc: f32[64,64], %carried: f32[64,64])
+        %d = dot LEFT, RIGHT, %acc : f32[64,64]
+        yield %d, %carried
+      }
+      store %w, %sum)";
+  auto coarsens = [&](const std::string &left, const std::string &right) {
+    return can_coarsen(kernel(with(with(loop, "LEFT", left), "RIGHT", right)));
+  };
+  CHECK(coarsens("%carried", "%tile"));       // the tiles are adjacent along the columns of B
+  CHECK_FALSE(coarsens("%tile", "%carried")); // they differ along K
+}
+
 TEST_CASE("coarsen_programs: accepts a mask that moves with the program") {
   const std::string mask = R"(
       %i = range {start = 0} : i32[64]

@@ -37,6 +37,21 @@ TEST_CASE("open_driver: missing library returns no_driver each time") {
   }
 }
 
+TEST_CASE("open_driver: an empty TRITONC_DRIVER names no library") {
+  // The result depends on the machine: it may have a driver.
+  auto outcome = [](const char *library) {
+    Machine machine(Machine::no_file);
+    if (library)
+      setenv("TRITONC_DRIVER", library, 1);
+    else
+      unsetenv("TRITONC_DRIVER");
+    device_info info;
+    return machine.message(machine.runtime().current_device(info));
+  };
+  CHECK(outcome("") == outcome(nullptr));
+  CHECK(outcome("/nowhere/libcuda.so") != outcome(nullptr));
+}
+
 TEST_CASE("open_driver: driver before CUDA 12 is too old") {
   SampleKernel sample;
   SUBCASE("without cuGetProcAddress_v2") {

@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstring>
+
 using namespace tritonc;
 
 namespace {
@@ -107,6 +110,25 @@ TEST_CASE("make_ready: finds every flipped bit before the driver") {
   image.bytes = whole.data();
   image.size = whole.size();
   CHECK(launch(machine, sample).ok());
+}
+
+TEST_CASE("make_ready: refuses an image shorter than its header") {
+  Machine machine;
+  SampleKernel sample;
+  abi::image &image = sample.images[0][1];
+  std::string bytes = sample.bytes[1];
+  auto launch_with_size = [&](std::uint64_t size) {
+    image.bytes = bytes.data();
+    image.size = size;
+    // The header's length agrees with the size, modulo 2^64.
+    const std::uint64_t length = size - sizeof(abi::image_header);
+    std::memcpy(bytes.data() + offsetof(abi::image_header, length), &length, sizeof length);
+    return launch(machine, sample);
+  };
+  for (std::uint64_t size : {std::uint64_t(0), sizeof(abi::image_header) - 1})
+    CHECK(launch_with_size(size).code() == status_code::corrupt_image);
+  CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
+  CHECK(launch_with_size(bytes.size()).ok());
 }
 
 TEST_CASE("make_ready: raises the shared memory limit once per device") {

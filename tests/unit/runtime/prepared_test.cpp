@@ -289,7 +289,7 @@ TEST_CASE("prepare: encodes tensor maps once") {
   CHECK(machine.driver().calls("cuTensorMapEncodeTiled") == encoded);
 }
 
-TEST_CASE("launch_prepared: launches a pair with workspace") {
+TEST_CASE("launch_prepared: launches a pair in order, with workspace") {
   Machine machine(Machine::as_driver, "workers=1");
   machine.driver().new_context();
   ConfigKernel kernel(pair_of_configs("n 4 *"));
@@ -299,9 +299,13 @@ TEST_CASE("launch_prepared: launches a pair with workspace") {
   for (int round = 1; round <= 3; round++) {
     REQUIRE(machine.runtime().launch_prepared(ready, {}, &args).ok());
     CHECK(machine.driver().launches() == 2 * round);
+    CHECK(machine.driver().last_launch().grid[0] == 2);
     CHECK(machine.driver().calls("cuMemAllocFromPoolAsync") == round);
     CHECK(machine.driver().calls("cuMemFreeAsync") == round);
   }
+  machine.driver().configure("fail=cuLaunchKernelEx:2:999"); // last_launch is the first of the pair
+  CHECK_FALSE(machine.runtime().launch_prepared(ready, {}, &args).ok());
+  CHECK(machine.driver().last_launch().grid[0] == 4);
   CHECK(machine.driver().counters().bytes == 0);
 }
 

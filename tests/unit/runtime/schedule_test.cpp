@@ -313,6 +313,7 @@ TEST_CASE("choose_schedule: skips invalid block counts") {
   CHECK(alone("n 0 /") == "invalid_argument grid");
   CHECK(alone("6", 2) == "schedule");
   CHECK(alone("7", 2) == "invalid_argument blocks");
+  CHECK(alone("6", 0) == "invalid_argument blocks"); // a cluster has at least one block
   // Without blocks, one block per program: 16.
   CHECK(outcome_of({{"schedule", {}, "1", {}, 4}}) == "schedule");
   CHECK(outcome_of({{"schedule", {}, "1", {}, 3}}) == "invalid_argument blocks");
