@@ -101,10 +101,9 @@ std::optional<int> contiguous_axis(const Value *value) {
   if (op->is(Opcode::trans_)) {
     std::optional<int> axis = contiguous_axis(op->operand(0));
     std::vector<int64_t> perm = op->get(attr::perm_);
-    for (size_t d = 0; axis && d < perm.size(); d++)
-      if (perm[d] == *axis)
-        return int(d);
-    return std::nullopt;
+    if (!axis)
+      return std::nullopt;
+    return int(std::find(perm.begin(), perm.end(), *axis) - perm.begin());
   }
   if (!value->type.is_view()) {
     bool elementwise = info(op->code).effect == Effect::pure && !op->operands.empty() &&

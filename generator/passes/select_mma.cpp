@@ -111,7 +111,7 @@ int warps_for_dot(const Op &dot, const Gpu &gpu) {
   if (results <= 1024)
     return 2;
   int warps = 4;
-  while (warps < max_warps && registers / (32 * warps) > max_value && results > 8192)
+  while (warps < max_warps && registers / (32 * warps) > max_value)
     warps *= 2;
   return warps;
 }

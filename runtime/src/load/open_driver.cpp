@@ -90,7 +90,7 @@ status fill_table() {
   if (!dlsym(library, "cuDriverGetVersion"))
     return lasting(status_code::no_driver, named_library, 1);
   if (!get || version < oldest_version)
-    return lasting(status_code::driver_too_old, nullptr, version);
+    return lasting(status_code::driver_too_old, get ? nullptr : "cuGetProcAddress_v2", version);
 #define TRITONC_RESOLVE(name, since, parameters)                                                   \
   if (!resolve(get, #name, since, table.name))                                                     \
     return lasting(status_code::driver_too_old, #name, version);

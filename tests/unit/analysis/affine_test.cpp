@@ -192,6 +192,24 @@ TEST_CASE("affine_of: too large polynomial becomes a symbol") {
   CHECK(poly_of(value_named(products, "k60")).terms.size() <= 32);
 }
 
+TEST_CASE("affine_of: polynomial has at most 32 terms and 8 factors") {
+  // %r of `count` loaded numbers, each combined by `operation` with the result before it.
+  auto combined = [](const std::string &operation, int count) {
+    std::string operations = "%r1 = load %idx : i32\n";
+    for (int i = 2; i <= count; i++) {
+      std::string number = std::to_string(i);
+      operations += "%x" + number + " = load %idx : i32\n%r" + number + " = " + operation + " %r" +
+                    std::to_string(i - 1) + ", %x" + number + " : i32\n";
+    }
+    Function fn = function(operations);
+    return text_of(poly_of(value_named(fn, "r" + std::to_string(count))));
+  };
+  CHECK(combined("add", 32).starts_with("r1 + x2 + x3 + "));
+  CHECK(combined("add", 33) == "r33");
+  CHECK(combined("mul", 8) == "r1*x2*x3*x4*x5*x6*x7*x8");
+  CHECK(combined("mul", 9) == "r9");
+}
+
 TEST_CASE("Poly: substitute replaces every occurrence") {
   Function fn = function("%r = add %m, %n : i32");
   Poly m = Poly::symbol(value_named(fn, "m")), n = Poly::symbol(value_named(fn, "n"));

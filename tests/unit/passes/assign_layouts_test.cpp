@@ -198,6 +198,25 @@ TEST_CASE("assign_layouts: fragment with two uses gets both layouts") {
   CHECK(a.conversions() == 1);
 }
 
+TEST_CASE("assign_layouts: B of one dot is converted to A of the next dot") {
+  Assigned a(R"(
+    %z = constant {value = 0} : i32
+    %none = constant {number = 0.0} : f32
+    %sum = splat %none : f32[16,16]
+    %fa = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %f = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %fb = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %d = dot %fa, %f, %sum {instruction = "m16n8k16", warps = [1,1]} : f32[16,16]
+    %e = dot %f, %fb, %d {instruction = "m16n8k16", warps = [1,1]} : f32[16,16]
+    store %out, %e)",
+             ", %sa: shared<f16>[1,16,16]");
+  const Op &first = *value_named(a.fn, "d")->op, &second = *value_named(a.fn, "e")->op;
+  CHECK(*first.operand(1)->type.layout == operand_layout(first, 1));
+  CHECK(second.operand(0)->op->is(Opcode::convert_layout_));
+  CHECK(*second.operand(0)->type.layout == operand_layout(second, 0));
+  CHECK(a.conversions() == 1);
+}
+
 TEST_CASE("assign_layouts: shared_store keeps the tile's layout") {
   Assigned a("%z = constant {value = 0} : i32\n %a = load %columns : f32[16,16]\n"
              "shared_store %a, %sa, %z\n %i = range {start = 0} : i32[16]\n"

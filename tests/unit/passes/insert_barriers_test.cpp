@@ -304,6 +304,25 @@ TEST_CASE("insert_barriers: loop-carried pointer keeps its parameter") {
             "yield %p1\n}\n");
 }
 
+TEST_CASE("insert_barriers: pointer after a loop keeps its parameter") {
+  const std::string load = "%a = load %e : f16\n", store = "store %v, %x\n";
+  auto counted = [](const std::string &start) {
+    return "%e = for_loop %n, " + start +
+           " : ptr<f16> {\n(%t: i32, %p: ptr<f16>)\n%p1 = addptr %p, %one : ptr<f16>\n"
+           "yield %p1\n}\n";
+  };
+  needs_these_barriers(counted("%A") + load + "barrier\n" + store);
+  unchanged(counted("%q") + load + store);
+  auto conditional = [](const std::string &starts) {
+    return "%d, %e = while_loop " + starts +
+           " : ptr<f16>, ptr<f16> {\n(%o0: ptr<f16>, %p0: ptr<f16>)\ncondition %c\n} {\n"
+           "(%o1: ptr<f16>, %p1: ptr<f16>)\n%p2 = addptr %p1, %one : ptr<f16>\n"
+           "yield %o1, %p2\n}\n";
+  };
+  needs_these_barriers(conditional("%q, %A") + load + "barrier\n" + store);
+  unchanged(conditional("%A, %q") + load + store);
+}
+
 TEST_CASE("insert_barriers: selected pointer may come from either parameter") {
   const std::string load_selected = " : ptr<f16>\n%a = load %p : f16\n", store = "store %v, %x\n";
   needs_these_barriers("%p = select %c, %A, %q" + load_selected + "barrier\n" + store);

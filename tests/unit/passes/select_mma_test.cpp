@@ -157,9 +157,10 @@ TEST_CASE("select_mma: divides the tile into nearly square warp tiles") {
 TEST_CASE("select_mma: limits accumulators per thread") {
   struct {
     const char *gpu, *elem;
-    int most;
+    int most; // an f64 accumulator takes two registers
   } cases[] = {{"90", "f16", 128}, {"80", "f16", 128}, {"75", "f16", 128},
-               {"90", "f32", 128}, {"80", "f32", 128}, {"75", "f32", 64}};
+               {"90", "f32", 128}, {"80", "f32", 128}, {"75", "f32", 64},
+               {"90", "f64", 64},  {"80", "f64", 64},  {"75", "f64", 32}};
   for (auto [gpu, elem, most] : cases)
     for (int m = 16; m <= 256; m *= 2)
       for (int n = 16; n <= 256; n *= 2) {

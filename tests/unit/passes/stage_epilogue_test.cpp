@@ -204,3 +204,28 @@ TEST_CASE("stage_epilogue: splits thread stores of a transpose by rows") {
     });
   }
 }
+
+TEST_CASE("stage_epilogue: pieces keep the location of the store") {
+  for (const std::string &text :
+       {kernel("f16", {128, 128}, {128, 64}), stored("f16", {128, 128}, "store %v, %x")}) {
+    ir::Function fn = parsed(text);
+    ir::for_each_op(*fn.body, [](ir::Op &op) {
+      bool is_store = op.is(ir::Opcode::tma_store_) || op.is(ir::Opcode::store_);
+      op.location = is_store ? ir::Location{7, 5, 2} : ir::Location{3, 1, 1};
+    });
+    stage_epilogue(fn);
+    int in_pieces = 0;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      bool is_store = op.is(ir::Opcode::tma_store_async_) || op.is(ir::Opcode::store_);
+      if (is_store || op.is(ir::Opcode::extract_)) {
+        in_pieces++;
+        CHECK(op.location.line == 7);
+        CHECK(op.location.column == 5);
+        CHECK(op.location.origin == 2);
+      }
+      if (op.is(ir::Opcode::wgmma_ss_))
+        CHECK(op.location.line == 3);
+    });
+    CHECK(in_pieces == 4);
+  }
+}

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +60,16 @@ TEST_CASE("open_driver: driver before CUDA 12 is too old") {
     status s = launch(machine, sample);
     CHECK(s.code() == status_code::driver_too_old);
     CHECK(machine.message(s).find("CUDA 11.8") != std::string::npos);
+  }
+  SUBCASE("without cuGetProcAddress_v2, but with a new version") {
+    Machine machine(Machine::old_driver);
+    void *library = dlopen(std::getenv("TRITONC_DRIVER"), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(library);
+    *static_cast<int *>(dlsym(library, "old_driver_version")) = 12080;
+    status s = launch(machine, sample);
+    CHECK(s.code() == status_code::driver_too_old);
+    CHECK(machine.message(s).find("(CUDA 12.8) does not support `cuGetProcAddress_v2`") !=
+          std::string::npos);
   }
   SUBCASE("version 11.8") {
     Machine machine(Machine::as_driver, "version=11080");
