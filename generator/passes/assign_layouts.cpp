@@ -491,10 +491,7 @@ struct State {
   void rewrite_loop(Op *op) {
     size_t skip = op->is(Opcode::for_loop_) ? 1 : 0;
     for (size_t i = 0; i < op->results.size(); i++) {
-      Layout layout = natural(op->results[i]);
-      if (!layout)
-        continue;
-      demand_operand(op, skip + i, layout);
+      demand_operand(op, skip + i, natural(op->results[i])); // scalars have no layout
       settle(op->results[i]);
       for (Block *block : op->blocks)
         settle(block->arguments[skip + i]);
@@ -505,8 +502,7 @@ struct State {
 
   void rewrite_yield(Op *op) {
     for (size_t i = 0; i < op->operands.size(); i++)
-      if (Layout layout = natural(op->parent->parent->results[i]))
-        demand_operand(op, i, layout);
+      demand_operand(op, i, natural(op->parent->parent->results[i]));
   }
 
   void rewrite_op(Op *op) {

@@ -140,6 +140,59 @@ TEST_CASE("coarsen_programs: stacks a dot in a loop that carries its other opera
   CHECK_FALSE(coarsens("%tile", "%carried")); // they differ along K
 }
 
+TEST_CASE("coarsen_programs: a tile becomes longer only along an axis where it repeats") {
+  // Adds a vector to each row or to each column. The blocks have more rows than the programs.
+  auto coarsens = [](const std::string &axis, const std::string &vector) {
+    const std::string sum = R"(
+      %down = mul %f, %ld : i64
+      %v = view %A, %down, %ld, %one : view<f32>[64,64]
+      %x = load %v : f32[64,64]
+      %bias.v = view %A, %zero, %one : view<f32>[64]
+      %bias = load %bias.v : f32[64]
+      %thin = expand %bias {axis = AXIS} : f32VECTOR
+      %wide = broadcast %thin : f32[64,64]
+      %y = add %x, %wide : f32[64,64]
+      %w = view %C, %down, %ld, %one : view<f32>[64,64]
+      store %w, %y)";
+    return can_coarsen(kernel(with(with(sum, "AXIS", axis), "VECTOR", vector)));
+  };
+  CHECK(coarsens("0", "[1,64]"));
+  CHECK_FALSE(coarsens("1", "[64,1]")); // the rows of the second program would have no element
+}
+
+TEST_CASE("coarsen_programs: a loop carries the tiles of all programs") {
+  auto coarsens = [](const std::string &next) {
+    const std::string loop = R"(
+      %same.v = view %A, %zero, %one : view<f32>[64]
+      %same = load %same.v : f32[64]
+      %last, %sum = for_loop %n, %zero, %x : i64, f32[64] {
+        (%t: i32, %k: i64, %acc: f32[64])
+        %more = add %acc, %x : f32[64]
+        yield %k, NEXT
+      }
+      store %w, %sum)";
+    return can_coarsen(kernel(copy + with(loop, "NEXT", next)));
+  };
+  CHECK(coarsens("%more"));
+  CHECK_FALSE(coarsens("%same")); // has the elements of one program
+}
+
+TEST_CASE("coarsen_programs: masks the tiles of a tail") {
+  // A tile of the first launch has several tiles of the tail. Some may lie outside the grid.
+  auto is_masked = [](const std::vector<int64_t> &tail_split) {
+    ir::Function fn = parsed(kernel(copy + "store %w, %x"));
+    REQUIRE(try_coarsening(fn, {1, 1, 1}, tail_split));
+    check_rules(fn);
+    bool is_masked = value_named(fn, "x")->op->operands.size() == 3;
+    CHECK(contains(printed(fn), "store %w, %x, %") == is_masked);
+    return is_masked;
+  };
+  CHECK(is_masked({2, 1, 1}));
+  CHECK(is_masked({4, 1, 1}));
+  CHECK_FALSE(is_masked({1, 1, 1}));
+  CHECK_FALSE(is_masked({})); // not a tail
+}
+
 TEST_CASE("coarsen_programs: accepts a mask that moves with the program") {
   const std::string mask = R"(
       %i = range {start = 0} : i32[64]

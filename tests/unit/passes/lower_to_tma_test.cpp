@@ -144,3 +144,29 @@ TEST_CASE("lower_to_tma: result box of swapped operands has few rows") {
     CHECK(map_of(matmul_kernel(256, 128, 32, "f32"), "B", is_swapped) == Map{{32, 32}, 128});
   }
 }
+
+TEST_CASE("lower_to_tma: copies have the location of the load or store") {
+  ir::Function fn = parsed(matmul_kernel());
+  ir::for_each_op(*fn.body, [](ir::Op &op) {
+    op.location = op.is(ir::Opcode::load_)    ? ir::Location{5, 1, 1}
+                  : op.is(ir::Opcode::store_) ? ir::Location{7, 2, 2}
+                                              : ir::Location{3, 3, 3};
+  });
+  lower_to_tma(fn, specialized);
+  int copies = 0;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+    bool loads = op.is(ir::Opcode::tma_load_), stores = op.is(ir::Opcode::tma_store_);
+    copies += loads || stores;
+    if (loads || stores) {
+      CHECK(op.location.line == (loads ? 5 : 7));
+      CHECK(op.location.column == (loads ? 1 : 2));
+      CHECK(op.location.origin == (loads ? 1 : 2));
+      // The coordinates are computed for this copy.
+      for (size_t i = loads ? 1 : 2; i < op.operands.size(); i++)
+        CHECK(op.operand(i)->op->location.line == op.location.line);
+    }
+    if (op.is(ir::Opcode::dot_))
+      CHECK(op.location.line == 3);
+  });
+  CHECK(copies == 3);
+}

@@ -264,6 +264,37 @@ TEST_CASE("specialize_warps: releases the last stage in a persistent loop") {
   CHECK(arrivals(false) == 1);
 }
 
+TEST_CASE("specialize_warps: the producer's operations have locations of the source") {
+  ir::Function fn = parsed(prepared(matmul_kernel()));
+  ir::for_each_op(*fn.body, [](ir::Op &op) {
+    op.location = op.is(ir::Opcode::dot_)        ? ir::Location{3, 1, 1}
+                  : op.is(ir::Opcode::tma_load_) ? ir::Location{5, 2, 2}
+                                                 : ir::Location{7, 3, 3};
+  });
+  specialize_warps(fn, *find_gpu("90a"), by_tma);
+  const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
+  // The loop and its barriers belong to the matmul, the copies to the loads.
+  std::map<ir::Opcode, int> lines = {{ir::Opcode::for_loop_, 3},
+                                     {ir::Opcode::mbarrier_wait_, 3},
+                                     {ir::Opcode::mbarrier_arrive_, 3},
+                                     {ir::Opcode::tma_load_async_, 5}};
+  int found = 0;
+  ir::for_each_op(*parts.blocks[1], [&](const ir::Op &op) {
+    CHECK(op.location.line > 0);
+    auto expected = lines.find(op.code);
+    if (expected == lines.end())
+      return;
+    found++;
+    CHECK(op.location.line == expected->second);
+  });
+  CHECK(found == 5);
+  // The other operations of the consumers keep theirs.
+  ir::for_each_op(*parts.blocks[0], [](const ir::Op &op) {
+    if (op.is(ir::Opcode::for_loop_))
+      CHECK(op.location.line == 7);
+  });
+}
+
 TEST_CASE("specialize_warps: host operations stay before warp_specialize") {
   ir::Function fn = specialized(matmul_kernel());
   std::vector<ir::Opcode> behind;

@@ -83,3 +83,20 @@ TEST_CASE("CurrentContext: the cached properties are those of the driver") {
     CHECK(of_driver.queries == 4 * i); // it supports no memory pools
   }
 }
+
+TEST_CASE("CurrentContext: enters only devices that exist") {
+  static cuda::Driver driver;
+  make_driver(driver);
+  auto enter = [](cuda::Device device) {
+    current = device;
+    of_driver = {9, 0, 132, 232448, 1, 0};
+    cuda::CurrentContext context;
+    return context.enter_device(driver, device, nullptr);
+  };
+  CHECK(enter(driver.devices - 1).ok());
+  for (cuda::Device device : {driver.devices, driver.devices + 1, cuda::any_device, -2}) {
+    CAPTURE(device);
+    CHECK(enter(device).code() == status_code::no_device);
+    CHECK(of_driver.queries == 0);
+  }
+}
