@@ -48,6 +48,27 @@ TEST_CASE("choose_occupancy: registers limit blocks per SM") {
   CHECK(blocks_per_sm(program(8, 1024, 64)) == 3);
 }
 
+TEST_CASE("choose_occupancy: an operand of one byte takes a whole register") {
+  // Without tensor cores. A thread computes one row: its element of A times a row of B.
+  auto row_per_thread = [](const std::string &columns, const std::string &bits) {
+    return "layout #0 [256," + columns + "] reg " + bits +
+           " lane (1,0) (2,0) (4,0) (8,0) (16,0) warp (32,0) (64,0) (128,0)\n"
+           "layout #1 [256,1] reg lane (1,0) (2,0) (4,0) (8,0) (16,0) "
+           "warp (32,0) (64,0) (128,0)\n"
+           "layout #2 [1," +
+           columns + "] reg " + bits +
+           " lane (0,0) (0,0) (0,0) (0,0) (0,0) warp (0,0) (0,0) (0,0)\n"
+           "func @f(%a: i8[256,1] #1, %b: i8[1," +
+           columns + "] #2, %c: i32[256," + columns +
+           "] #0) warps 8 shared 1024 {\n %d = dot %a, %b, %c : i32[256," + columns +
+           "] #0\n return\n}";
+  };
+  // 32 accumulators, 18 registers for operands (2 x (1 + 8)), and 16: 66 x 256 threads. Four blocks
+  // would fit with 64.
+  CHECK(blocks_per_sm(row_per_thread("32", "(0,1) (0,2) (0,4) (0,8) (0,16)")) == 3);
+  CHECK(blocks_per_sm(row_per_thread("16", "(0,1) (0,2) (0,4) (0,8)")) == 4); // 16 + 10 + 16
+}
+
 TEST_CASE("choose_occupancy: shared memory limits blocks per SM") {
   CHECK(blocks_per_sm(program(4, 40 * 1024, 32)) == 4);
   CHECK(blocks_per_sm(program(4, 60 * 1024, 32)) == 2);

@@ -330,6 +330,18 @@ TEST_CASE("insert_barriers: selected pointer may come from either parameter") {
   unchanged("%p = select %c, %q, %B" + load_selected + store);
 }
 
+TEST_CASE("insert_barriers: selected pointer does not make its parameters alias") {
+  // %p is %A or %B, so its load waits for both stores. The second store waits for the first only if
+  // both start at the same element.
+  const std::string selected = "%p = select %c, %A, %B : ptr<f16>\n"
+                               "%w = view %B, %step, %step : view<f16>[64] #0\n";
+  needs_these_barriers(selected + "store %v, %x\nstore %w, %x\nbarrier\n%a = load %p : f16\n");
+  const std::string same_elements = "%p = select %c, %A, %B : ptr<f16>\n"
+                                    "%w = view %B, %zero, %step : view<f16>[64] #0\n";
+  needs_these_barriers(same_elements +
+                       "store %v, %x\nbarrier\nstore %w, %x\nbarrier\n%a = load %p : f16\n");
+}
+
 TEST_CASE("insert_barriers: atomic loads and stores in the first thread") {
   const std::string atomic = " = atomic %A, %e {op = \"add\"} : f16\n";
   needs_these_barriers("%e = load %q : f16\nstore %v, %x\nbarrier\n%a" + atomic +

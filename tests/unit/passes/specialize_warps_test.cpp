@@ -9,6 +9,9 @@
 #include "support/tile_ir.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 
 using namespace tritonc;
 using namespace tritonc::test;
@@ -496,6 +499,24 @@ TEST_CASE("specialize_warps: producer loads fill masked elements with 0") {
   }
   CHECK(loads == 2);
   CHECK(masked == 1);
+}
+
+TEST_CASE("specialize_warps: producer loads keep the cache hint of the source") {
+  // The hints of the loads of A and B, in pieces of a tile; "": none.
+  auto hints = [](const std::string &kernel) {
+    ir::Function fn = by_warps(kernel);
+    std::map<std::string, std::set<std::string>> found; // by parameter
+    for (const ir::Op *op : copying_step(fn))
+      if (op->is(ir::Opcode::load_))
+        found[op->operand(0)->op->operand(0)->name].emplace(
+            op->has(ir::attr::cache_) ? op->get(ir::attr::cache_) : "");
+    return found;
+  };
+  const std::string kernel = matmul_kernel(128, 128, 64);
+  const std::string hinted = with(kernel, "%a = load %va :", "%a = load %va {cache = \"cg\"} :");
+  using Hints = std::map<std::string, std::set<std::string>>;
+  CHECK(hints(kernel) == Hints{{"A", {""}}, {"B", {""}}});
+  CHECK(hints(hinted) == Hints{{"A", {"cg"}}, {"B", {""}}});
 }
 
 TEST_CASE("specialize_warps: registers depend on both warp counts") {

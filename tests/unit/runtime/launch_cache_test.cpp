@@ -499,6 +499,17 @@ TEST_CASE("launch_cache: stores copies of a launch, when it is in use") {
   CHECK(launches == 2 * launch_cache::Set::ways);
 }
 
+TEST_CASE("launch_cache: stores a launch once, when it is not in use") {
+  for (bool is_whole : {false, true}) {
+    PlainKernel &plain = *new PlainKernel(is_whole);
+    for (std::size_t i = 0; i < launch_cache::Set::ways; i++)
+      plain.remember(7); // as by threads that make the same new launch
+    launch_cache::Again only(plain.key(7), 0);
+    CHECK(bool(only));
+    CHECK_FALSE(bool(launch_cache::Again(plain.key(7), 0)));
+  }
+}
+
 TEST_CASE("launch_cache: distinguishes launches with equal hashes") {
   mixed = launches = 0;
   for (bool is_whole : {false, true}) {

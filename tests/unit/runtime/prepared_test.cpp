@@ -128,6 +128,29 @@ TEST_CASE("prepare: uses the named variant and grid") {
   CHECK(s.driver().last_launch().grid[2] == 5);
 }
 
+TEST_CASE("launch_prepared: kernel may have no parameters") {
+  static std::atomic<int> threads;
+  threads = 0;
+  Setting s;
+  s.sample.kernel.parameter_count = 0;
+  for (abi::variant &variant : s.sample.variants) {
+    variant.parameters = nullptr; // as in the descriptors of the generator
+    variant.requirement_count = 0;
+    variant.grid[0] = nullptr;
+  }
+  for (abi::host_code &code : s.sample.codes) {
+    code.parameter_count = 0;
+    code.entry = [](const abi::host_operation *, abi::host_thread *, void *const *) { threads++; };
+  }
+  s.sample.set_threads(32); // updates the images
+  const grid extent = {3, 1, 1};
+  REQUIRE(
+      s.machine.runtime().prepare(s.sample.kernel, {}, nullptr, nullptr, &extent, s.ready).ok());
+  CHECK(threads == 0);
+  CHECK(s.machine.runtime().launch_prepared(s.ready, {}, nullptr).ok());
+  CHECK(threads == 3 * 32);
+}
+
 TEST_CASE("launch_prepared: threads may launch a copy") {
   Setting s;
   s.driver().new_context();
@@ -192,6 +215,28 @@ TEST_CASE("launch_prepared: refuses another device") {
   REQUIRE(s.prepare().ok());
   CHECK(s.launch(as_stream(first)).ok());
   CHECK(s.image() == "sm_90a copy_64");
+}
+
+TEST_CASE("launch_prepared: a pair allocates no workspace for another device") {
+  Machine machine(Machine::as_driver, "version=13000,devices=2,workers=1");
+  StandIn &driver = machine.driver();
+  driver.new_context(1);
+  cu::Stream *second = driver.new_stream();
+  driver.new_context(0);
+  cu::Stream *first = driver.new_stream();
+  ConfigKernel kernel(pair_of_configs("n 4 *"));
+  ConfigArgs args = schedule_args();
+  abi::prepared_launch ready;
+  REQUIRE(machine.runtime()
+              .prepare(kernel.kernel(), as_stream(second), &args, nullptr, nullptr, ready)
+              .ok());
+  status refused = machine.runtime().launch_prepared(ready, as_stream(first), &args);
+  CHECK(refused.code() == status_code::not_prepared);
+  CHECK(driver.calls("cuMemAllocFromPoolAsync") == 0);
+  CHECK(driver.launches() == 0);
+  CHECK(machine.runtime().launch_prepared(ready, as_stream(second), &args).ok());
+  CHECK(driver.calls("cuMemAllocFromPoolAsync") == 1);
+  CHECK(driver.launches() == 2);
 }
 
 TEST_CASE("launch_prepared: uses the kernel in another context") {

@@ -211,6 +211,24 @@ TEST_CASE("tuning: a cluster of problems weighs like one problem") {
   CHECK(s.chosen(64 * 30) == "copy_16");
 }
 
+TEST_CASE("tuning: far from all problems, the mean times decide") {
+  Setting s;
+  // More than 2^14 times as large as 64. The variants differ in their number of problems.
+  auto measured = [&](std::int16_t large, std::int16_t small) {
+    s.measured(1 << 21, none, small);
+    s.measured(1 << 25, large, small);
+    s.measured(1 << 30, none, small);
+  };
+  SUBCASE("variant with more problems is faster") {
+    measured(600, 500);
+    CHECK(s.chosen(64) == "copy_16");
+  }
+  SUBCASE("variant with more problems is slower") {
+    measured(400, 500);
+    CHECK(s.chosen(64) == "copy_64");
+  }
+}
+
 TEST_CASE("tuning: accepts duplicate problems") {
   Setting s;
   for (int i = 0; i < 30; i++) {

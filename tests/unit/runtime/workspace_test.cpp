@@ -211,6 +211,24 @@ TEST_CASE("workspace: repeat only allocates, launches and frees") {
   std::thread(again).join();
 }
 
+TEST_CASE("workspace: thread without a context repeats a launch") {
+  std::vector<ConfigText> pair = pair_of_configs("n 4 *");
+  pair[0].hidden.push_back(TensorText());
+  Setting s(pair, "version=13000,devices=2");
+  s.driver().new_context(1);
+  stream where = as_stream(s.driver().new_stream());
+  REQUIRE(s.launch(where).ok());
+  CHECK(s.driver().calls("cuTensorMapEncodeTiled") == 1);
+  ran = {};
+  std::thread([&] { CHECK(s.launch(where).ok()); }).join();
+  CHECK(ran.schedules == std::vector<std::string>{"first", "rest"});
+  CHECK(s.driver().calls("cuTensorMapEncodeTiled") == 1); // not prepared again
+  s.args.n += 64;
+  std::thread([&] { CHECK(s.launch(where).ok()); }).join();
+  CHECK(s.driver().calls("cuTensorMapEncodeTiled") == 2);
+  CHECK(s.bytes() == 0);
+}
+
 TEST_CASE("workspace: launches on two devices use two pools") {
   Setting s(pair_of_configs("n 4 *"), "devices=2");
   cu::Context *contexts[] = {s.driver().new_context(0), s.driver().new_context(1)};
