@@ -118,6 +118,9 @@ TEST_CASE("addresses: thread part once, plus an offset per register") {
   CHECK(count(text, "load <2 x half>") == 2);
   // Register (16,0) is 16 rows later.
   CHECK(contains(text, "mul nsw i64 16, %o"));
+  // Offsets do not overflow. Without the flag, LLVM could not combine them.
+  CHECK_FALSE(contains(text, "mul i64"));
+  CHECK_FALSE(contains(text, "add i64"));
 }
 
 TEST_CASE("load: a gather has one pointer per register") {
