@@ -1,0 +1,279 @@
+"""reduce, argmax: the sum, max or min along an axis of a tensor or of a vector, and its index."""
+
+import math
+
+from bench.families import Case
+from bench.families.rows import BYTES, RECORDED, TYPES, launches, sum_error
+
+OPS = ("sum", "max", "min")
+
+# A vector of more elements than SHORT is reduced as a matrix with about as many rows as columns, but at
+# most MAX_ROWS rows: one program reduces their results.
+SHORT, MAX_ROWS = 2048, 8192
+
+
+def axes(p, q, k):
+    """The axes of a tensor P x K x Q (or Q x K), whose axis K is reduced. AXIS is the contiguous axis."""
+    return dict(P=1, Q=p, K=k, AXIS="last") if q == 1 else dict(P=p, Q=q, K=k, AXIS="inner")
+
+
+def axes_of(record):
+    """The axes of a record of shapes/external.jsonl that reduces one axis; else None."""
+    if record["op"] != "reduce" or "axes" in record or record["dtype"] not in RECORDED:
+        return None
+    return axes(record["outer"], record["inner"], record["reduced"])
+
+
+def random_axes(sizes):
+    if sizes.choose(True, False):
+        found = axes(sizes.size(1, 1 << 20), 1, sizes.size(8, 1 << 20))
+    else:
+        found = axes(sizes.choose(1, 1, sizes.size(2, 1024)), sizes.size(8, 1 << 18), sizes.size(8, 1 << 18))
+    return found if 2**16 <= found["P"] * found["Q"] * found["K"] <= 2**28 else None
+
+
+def tensor(b, sets, shape):
+    """Random tensors of the row's axes, and their reduced dimension."""
+    p, q, k = shape["P"], shape["Q"], shape["K"]
+    if shape["AXIS"] == "last":
+        return b.random(sets, (p, q, k), shape["TYPE"]), 2
+    return b.random(sets, (p, k, q), shape["TYPE"]), 1
+
+
+def arguments(shape):
+    """Our arguments for the tensors of tensor(). xp is not used if P is 1, and could be too large."""
+    p, q, k = shape["P"], shape["Q"], shape["K"]
+    xq, xk = (k, 1) if shape["AXIS"] == "last" else (1, q)
+    return dict(P=p, Q=q, K=k, xp=q * k if p > 1 else 0, xq=xq, xk=xk, yp=q)
+
+
+def error_of_sum(length):
+    """The error of a sum of random numbers from -1 to 1, whose root mean square is 1 / sqrt(3).
+
+    A program has at least 32 partial sums.
+    """
+    return sum_error(length, 32) * math.sqrt(length / 3)
+
+
+class Reduce:
+    name, unit = "reduce", "GB/s"
+
+    def fixed(self):
+        return [dict(**axes(p, q, k), OP=op, TYPE=kind) for p, q, k, op, kind in (
+            (32768, 1, 4096, "sum", "half"), (131072, 1, 49, "sum", "half"),
+            (4096, 1, 50257, "sum", "float"),
+            (16, 1, 128256, "max", "bfloat16"), (1048576, 1, 64, "max", "half"),
+            (8192, 1, 8191, "min", "bfloat16"), (128, 1, 1024, "sum", "float"),
+            (1, 4096, 8192, "sum", "half"), (1, 768, 50176, "sum", "half"), (1, 1000, 64, "sum", "float"),
+            (16, 4096, 1024, "sum", "bfloat16"), (7, 517, 1003, "sum", "float"),
+            (32, 1024, 2048, "max", "half"), (64, 3136, 256, "min", "float"))]
+
+    def external(self, record):
+        found = axes_of(record)
+        if found is None or record["kind"] not in OPS or found["P"] * found["Q"] == 1:
+            return []
+        return [dict(**found, OP=record["kind"], TYPE=RECORDED[record["dtype"]])]
+
+    def random(self, sizes):
+        found = random_axes(sizes)
+        return found and dict(**found, OP=sizes.choose("sum", "sum", "max", "min"), TYPE=sizes.choose(*TYPES))
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+        from bench.peers.verify import verified
+
+        p, q, k, op, kind = (shape[name] for name in ("P", "Q", "K", "OP", "TYPE"))
+        size = p * q * (k + 1) * BYTES[kind]
+        sets = b.sets(size)
+        x, dim = tensor(b, sets, shape)
+        y, z = b.empty(sets, (p, q), kind), b.empty(sets, (p, q), kind)
+        ours = launches(b, f"reduce_{kind}_{op}_{shape['AXIS']}", sets, X=x, Y=y, **arguments(shape))
+        function = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}[op]
+
+        def error(result):
+            if op == "sum":
+                return check.error(result, torch.sum(x[0], dim, dtype=torch.float64), error_of_sum(k))
+            return check.difference(result, function(x[0], dim))
+
+        def triton():
+            from bench.peers import triton_reductions
+            launch = triton_reductions.reduce(b, op, x, z, shape["AXIS"] == "last")
+            return verified(launch, lambda: error(z[0]))
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(lambda x, z: function(x, dim, out=z), x, z),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: function(x, dim)), x),
+            Triton=triton,
+        )
+        return Case(size, 0, sets, ours, peers,
+                    lambda: error(y[0]), lambda: check.poison(y[0]))
+
+
+def split(n):
+    """The rows and columns of the matrix in a vector of n elements. The rest is shorter than a row.
+
+    A multiple of 8 columns keeps the rows aligned. It divides n if there is such a number nearby.
+    """
+    columns = max(1 << max(7, round(math.log2(n) / 2)), -(-n // MAX_ROWS // 128) * 128)
+    fewest = max(columns // 2, -(-n // MAX_ROWS))
+    columns = next((each for each in range(columns, fewest - 1, -8) if n % each == 0), columns)
+    return n // columns, columns
+
+
+class ReduceVector:
+    """A long vector takes two launches: the rows of a matrix, then their results. A rest takes one more."""
+
+    name, unit = "reduce_vector", "GB/s"
+
+    def fixed(self):
+        return [dict(N=n, OP=op, TYPE=kind) for n, op, kind in (
+            (1000, "sum", "float"), (4096, "sum", "half"), (65536, "max", "half"), (1 << 20, "sum", "half"),
+            (1000003, "sum", "float"), (1 << 24, "sum", "float"), (1 << 24, "min", "bfloat16"),
+            (50675456, "sum", "half"), (100000000, "max", "float"), (1 << 28, "sum", "half"))]
+
+    def external(self, record):
+        found = axes_of(record)
+        if found is None or record["kind"] not in OPS or found["P"] * found["Q"] != 1:
+            return []
+        return [dict(N=found["K"], OP=record["kind"], TYPE=RECORDED[record["dtype"]])]
+
+    def random(self, sizes):
+        return dict(N=sizes.size(1024, 1 << 28), OP=sizes.choose(*OPS), TYPE=sizes.choose(*TYPES))
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+        from bench.peers.verify import verified
+
+        n, op, kind = shape["N"], shape["OP"], shape["TYPE"]
+        size = (n + 1) * BYTES[kind]
+        sets = b.sets(size)
+        x, y, z = b.random(sets, (n,), kind), b.empty(sets, (1,), kind), b.empty(sets, (1,), kind)
+        ours, before = self.ours(b, shape, sets, x, y)
+        function = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}[op]
+
+        def error(result):
+            if op == "sum":
+                return check.error(result, torch.sum(x[0], 0, keepdim=True, dtype=torch.float64), before)
+            return check.difference(result, function(x[0], 0, keepdim=True))
+
+        def triton():
+            from bench.peers import triton_reductions
+            launch = triton_reductions.reduce(b, op, [each.view(1, 1, n) for each in x],
+                                              [each.view(1, 1) for each in z], True)
+            return verified(launch, lambda: error(z[0]))
+
+        def cub():
+            from bench.peers import cub
+            return verified(cub.reduce(op, kind, x, z), lambda: error(z[0]))
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(lambda x, z: function(x, 0, keepdim=True, out=z), x, z),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: function(x, 0)), x),
+            Triton=triton, CUB=cub,
+        )
+        return Case(size, 0, sets, ours, peers, lambda: error(y[0]), lambda: check.poison(y[0]))
+
+    def ours(self, b, shape, sets, x, y):
+        """Our launch, and the error of a sum before it is rounded."""
+        from bench.check import ROUNDING
+
+        n, name = shape["N"], f"reduce_{shape['TYPE']}_{shape['OP']}_last"
+
+        def rows(x, y, q, k):
+            return launches(b, name, sets, X=x, Y=y, **arguments(dict(P=1, Q=q, K=k, AXIS="last")))
+
+        if n <= SHORT:
+            return rows(x, y, 1, n), error_of_sum(n)
+        q, k = split(n)
+        rest = n - q * k
+        count = q + (rest > 0)
+        parts = b.empty(sets, (count,), shape["TYPE"])
+        steps = [rows(x, parts, q, k)]
+        if rest:
+            steps.append(rows([each[q * k:] for each in x], [each[q:] for each in parts], 1, rest))
+        steps.append(rows(parts, y, 1, count))
+
+        def ours(i):
+            for step in steps:
+                step(i)
+
+        # The errors of the rows are independent. Their results are rounded to TYPE.
+        rounding = 6 * ROUNDING[x[0].dtype] * math.sqrt(n) / 3
+        first, second = math.sqrt(count) * error_of_sum(k), math.sqrt(k) * error_of_sum(count)
+        return ours, math.hypot(first, second, rounding)
+
+
+class Argmax:
+    name, unit = "argmax", "GB/s"
+
+    def fixed(self):
+        return [dict(**axes(p, q, k), OF=of, TYPE=kind) for p, q, k, of, kind in (
+            (1, 1, 128256, "max", "bfloat16"), (64, 1, 128256, "max", "bfloat16"),
+            (8192, 1, 32000, "max", "half"), (256, 1, 50257, "max", "float"),
+            (16384, 1, 256, "max", "bfloat16"), (65536, 1, 1000, "max", "float"),
+            (32768, 1, 8192, "min", "float"), (1000, 1, 10, "max", "float"),
+            (16, 262144, 21, "max", "half"), (8, 16384, 150, "max", "float"),
+            (4, 1001, 517, "min", "bfloat16"))]
+
+    def external(self, record):
+        found = axes_of(record)
+        if found is None or record["kind"] not in ("argmax", "argmin"):
+            return []
+        return [dict(**found, OF=record["kind"].removeprefix("arg"), TYPE=RECORDED[record["dtype"]])]
+
+    def random(self, sizes):
+        found = random_axes(sizes)
+        return found and dict(**found, OF=sizes.choose("max", "min"), TYPE=sizes.choose(*TYPES))
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import Absent, pytorch
+        from bench.peers.verify import verified
+
+        p, q, k, of, kind = (shape[name] for name in ("P", "Q", "K", "OF", "TYPE"))
+        size = p * q * ((k + 1) * BYTES[kind] + 4)
+        sets = b.sets(size)
+        x, dim = tensor(b, sets, shape)
+        y, index, z, place = (b.empty(sets, (p, q), each) for each in (kind, "int", kind, "int"))
+        long = [torch.empty((p, q), dtype=torch.int64, device="cuda") for _ in range(sets)]  # PyTorch's type
+        kernel = f"argmax_{kind}_{of}_{shape['AXIS']}"
+        ours = launches(b, kernel, sets, X=x, Y=y, INDEX=index, **arguments(shape))
+        function, places, extremum = {"max": (torch.max, torch.argmax, torch.amax),
+                                      "min": (torch.min, torch.argmin, torch.amin)}[of]
+
+        def error(values, indices):
+            best = extremum(x[0], dim, keepdim=True)
+            counted = torch.arange(k, dtype=torch.int32, device="cuda").view((-1, 1) if dim == 1 else (-1,))
+            first = torch.where(x[0] == best, counted, k).amin(dim)
+            return max(check.difference(values, best.squeeze(dim)), check.difference(indices, first))
+
+        def triton():
+            from bench.peers import triton_reductions
+            launch = triton_reductions.argmax(b, of, x, z, place, shape["AXIS"] == "last")
+            return verified(launch, lambda: error(z[0], place[0]))
+
+        def cub():
+            if p * q != 1:
+                raise Absent("CUB's ArgMax and ArgMin reduce one vector")
+            from bench.peers import cub
+            return verified(cub.argmax(of, kind, x, z, place), lambda: error(z[0], place[0]))
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(lambda x, z, at: function(x, dim, out=(z, at)), x, z, long),
+            PyTorch_argmax=lambda: pytorch.launches(lambda x, at: places(x, dim, out=at), x, long),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: function(x, dim)), x),
+            Triton=triton, CUB=cub,
+        )
+        return Case(size, 0, sets, ours, peers,
+                    lambda: error(y[0], index[0]), lambda: check.poison(y[0], index[0]))
+
+
+FAMILIES = [Reduce(), ReduceVector(), Argmax()]

@@ -1,0 +1,172 @@
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from bench import main, results
+from support import Family, file_of, measured
+
+ROW = "copy/fixed/M=64 N=32"
+
+
+class Main(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.written = 0
+
+    def file(self, rows, **facts):
+        self.written += 1
+        path = self.folder / f"{self.written}.json"
+        results.write(path, file_of(rows, **facts))
+        return path
+
+    def run_main(self, *arguments):
+        """Exit code, output, and errors of the program."""
+        out, errors = io.StringIO(), io.StringIO()
+        with (mock.patch.object(sys, "argv", ["run", *map(str, arguments)]),
+              mock.patch.object(main, "families", lambda: [Family()]),
+              contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)):
+            try:
+                code = main.main()
+            except SystemExit as end:
+                code = end.code
+        return code, out.getvalue(), errors.getvalue()
+
+    def assert_fails(self, message, *arguments):
+        code, out, errors = self.run_main(*arguments)
+        self.assertEqual((code, out), (2, ""), errors)
+        self.assertRegex(errors, message)
+        self.assertNotIn("Traceback", errors)
+
+
+class List(Main):
+    def test_the_rows_of_a_seed(self):
+        code, out, errors = self.run_main("list", "--seed", "1", "--count", "2", "--sets", "fixed", "random")
+        self.assertEqual((code, errors), (0, ""))
+        self.assertEqual(out.splitlines(), [ROW, "copy/fixed/M=7 N=9", "copy/random/M=3496 N=2776 TYPE=half",
+                                            "copy/random/M=2289 N=169 TYPE=half"])
+
+    def test_a_drawn_seed_is_printed_and_repeats_the_rows(self):
+        arguments = ("list", "--count", "2", "--sets", "random")
+        code, out, _ = self.run_main(*arguments)
+        first, *rows = out.splitlines()
+        self.assertEqual((code, len(rows)), (0, 2))
+        self.assertRegex(first, r"^--seed \d+$")
+        self.assertEqual(self.run_main(*arguments, *first.split())[1].splitlines(), rows)
+
+    def test_a_part_and_a_filter(self):
+        arguments = ("list", "--seed", "1", "--sets", "fixed")
+        self.assertEqual(self.run_main(*arguments, "--part", "2/2")[:2], (0, "copy/fixed/M=7 N=9\n"))
+        self.assertEqual(self.run_main(*arguments, "--only", "M=64")[:2], (0, ROW + "\n"))
+
+    def test_wrong_options(self):
+        self.assert_fails("tests/bench/run: --part 3/2: expected I/N", "list", "--seed", "1", "--part", "3/2")
+        self.assert_fails(r"tests/bench/run: --only \(: ", "list", "--seed", "1", "--only", "(")
+        self.assert_fails("invalid choice: 'some'", "list", "--sets", "some")
+        self.assert_fails("the following arguments are required: command")
+
+
+class Merge(Main):
+    def test_parts_become_one_file(self):
+        out = self.folder / "all.json"
+        parts = [self.file({"a": measured(1.0)}), self.file({"b": measured(2.0)})]
+        self.assertEqual(self.run_main("merge", *parts, "--out", out), (0, "", ""))
+        self.assertEqual(results.read(out), file_of({"a": measured(1.0), "b": measured(2.0)}))
+
+    def test_parts_of_other_kernels_are_refused(self):
+        out = self.folder / "all.json"
+        parts = [self.file({}), self.file({}, kernels="456")]
+        self.assert_fails("different values of kernels: 123 and 456", "merge", *parts, "--out", out)
+        self.assertFalse(out.exists())
+
+
+class Table(Main):
+    def test_strict_fails_if_a_goal_is_missed(self):
+        path = self.file({ROW: measured(2.0, PyTorch=1.0)})
+        code, out, errors = self.run_main("table", path, "--strict")
+        self.assertEqual((code, errors), (1, ""))
+        self.assertIn("| M=64 N=32 | 0 | - | 0.50 | missed | 0.50 |", out)
+        self.assertEqual(self.run_main("table", path), (0, out, ""))
+
+    def test_strict_succeeds_if_all_goals_are_met(self):
+        path = self.file({ROW: measured(1.0, PyTorch=2.0), "copy/random/M=1": measured(2.0, PyTorch=1.0)})
+        self.assertEqual(self.run_main("table", path, "--strict")[0], 0)
+
+
+class Compare(Main):
+    def test_a_loss(self):
+        old, new = self.file({ROW: measured(1.0)}), self.file({ROW: measured(2.0)})
+        self.assertEqual(self.run_main("compare", old, new),
+                         (1, f" 0.500  slower  {ROW} (isolated)\n 0.500  slower  {ROW} (stream)\n", ""))
+
+    def test_a_new_refusal(self):
+        old, new = self.file({ROW: measured(1.0)}), self.file({ROW: {"refused": "why"}})
+        self.assertEqual(self.run_main("compare", old, new), (1, f" 0.000  slower  {ROW}\n", ""))
+
+    def test_a_gain_is_no_failure(self):
+        old, new = self.file({ROW: measured(2.0)}), self.file({ROW: measured(1.0)})
+        code, out, _ = self.run_main("compare", old, new)
+        self.assertEqual(code, 0)
+        self.assertIn(" 2.000  faster", out)
+
+    def test_no_change(self):
+        path = self.file({ROW: measured(1.0)})
+        self.assertEqual(self.run_main("compare", path, path),
+                         (0, "no row changed by more than its noise and 3 %\n", ""))
+
+    def test_other_gpus_are_refused(self):
+        rows = {ROW: measured(1.0)}
+        old, new = self.file(rows), self.file(rows, gpu={"name": "Other"})
+        self.assert_fails("different GPUs: GPU and Other", "compare", old, new)
+
+
+class BadFiles(Main):
+    def assert_each_command_fails(self, message, path):
+        good = self.file({ROW: measured(1.0)})
+        for arguments in (("table", path), ("compare", path, good), ("compare", good, path),
+                          ("merge", good, path, "--out", self.folder / "all.json"),
+                          ("measure", "--out", path)):
+            if message != "No such file" or arguments[0] != "measure":  # measure makes a new file
+                with self.subTest(arguments[0]):
+                    self.assert_fails(message, *arguments)
+        self.assertFalse((self.folder / "all.json").exists())
+
+    def test_a_missing_file(self):
+        self.assert_each_command_fails("No such file", self.folder / "missing.json")
+
+    def test_damaged_json(self):
+        path = self.folder / "damaged.json"
+        path.write_text('{"schema": 1, "rows": {', encoding="utf-8")
+        self.assert_each_command_fails("damaged.json is damaged: ", path)
+
+    def test_another_schema(self):
+        path = self.folder / "new.json"
+        path.write_text(json.dumps(file_of({}, schema=2)), encoding="utf-8")
+        self.assert_each_command_fails("new.json is not a file of results with schema 1", path)
+
+    def test_a_missing_key(self):
+        path = self.folder / "part.json"
+        path.write_text('{"schema": 1, "rows": {}}', encoding="utf-8")
+        self.assert_each_command_fails("part.json is damaged: gpu is missing", path)
+
+
+class Measure(Main):
+    def test_without_pytorch_nothing_is_measured(self):
+        out = self.folder / "results.json"
+        with mock.patch.dict(sys.modules, {"torch": None}):
+            for module in ("bench.device", "bench.run"):
+                sys.modules.pop(module, None)
+            code, _, errors = self.run_main("measure", "--seed", "1", "--out", out)
+        self.assertEqual(code, 2)
+        self.assertRegex(errors, "^tests/bench/run: .*torch")
+        self.assertFalse(out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
