@@ -23,9 +23,11 @@ using Seconds = std::chrono::duration<double>;
 constexpr double max_slowdown = 10, min_limit = 5;
 constexpr size_t max_bytes = size_t(8) << 30;
 
-// As the preset `dev`, but without debug information, which only makes links slower.
+// As the preset `dev`, but without debug information, which only makes links slower, and with the
+// checks of libstdc++, which notice an index one past the end.
 const char *const configure_options =
-    " -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DTritonC_BUILD_TESTS=ON"
+    " -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=\"-O1 -D_GLIBCXX_ASSERTIONS\""
+    " -DTritonC_BUILD_TESTS=ON"
     " -DTritonC_WARNINGS_AS_ERRORS=OFF";
 
 bool begins_with_any(const std::string &text, const std::vector<std::string> &starts) {
