@@ -32,8 +32,8 @@ nothing_to_do() {
 
 . "$source/tests/package/let_time_pass.sh"
 
-emulator=$(find "$package" -name libtritonc_emulator.so | head -1)
-[ -n "$emulator" ] || exit 0
+emulator=$package/lib/libtritonc_emulator.so # other tests have copies in the build folder, and remove them
+[ -f "$emulator" ] || exit 0
 expect() { # <program> <expected output>
   local said
   said=$(TRITONC_DRIVER="$emulator" "$1") || fail "$1 fails"

@@ -121,7 +121,7 @@ says "Building CXX"
 c++ -std=c++17 "-I$build/one.kernels/include" "-I$build/elsewhere/include" "-I$source/runtime/include" \
   -c "$project/main.cpp" -o "$work/main.o" >"$log" 2>&1 || fail "main.cpp does not compile"
 two=$(find "$build" -name libtwo.a)
-runtime=$(find "$package" -name 'libtritonc_runtime*.a' | head -1)
+runtime=$package/runtime/libtritonc_runtime.a
 c++ "$work/main.o" "$old" "$two" "$runtime" -ldl -lpthread -o "$work/fresh" >"$log" 2>&1 || fail "a fresh object does not link"
 if c++ "$work/main.o" "$work/old.a" "$two" "$runtime" -ldl -lpthread -o "$work/stale" >"$log" 2>&1; then
   fail "an object from before the change links"
