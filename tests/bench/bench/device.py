@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+import json
 import pathlib
 import subprocess
 
@@ -26,13 +27,17 @@ def gpu():
     return facts
 
 
-def peers():
+def peers(kernels):
+    """The versions of the peers. `kernels` is the folder of the kernels."""
     versions = {"CUDA": torch.version.cuda, "cuDNN": str(torch.backends.cudnn.version())}
     for name, package in PACKAGES.items():
         try:
             versions[name] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             pass
+    table = pathlib.Path(kernels) / "tile_cpp" / "kernels.json"
+    if table.exists():
+        versions["CUDA Tile C++"] = json.loads(table.read_text(encoding="utf-8"))["compiler"]
     return versions
 
 

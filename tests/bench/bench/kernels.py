@@ -126,7 +126,7 @@ class Library:
     """The folder that the target `bench_kernels` builds: libbench_kernels.so and *.h."""
 
     def __init__(self, folder):
-        folder = pathlib.Path(folder)
+        self.folder = folder = pathlib.Path(folder)
         code = ctypes.CDLL(str(folder / "libbench_kernels.so"))
         self.launch = self.function(code.bench_launch, Status, [ctypes.c_void_p] * 4)
         self.info = self.function(code.bench_info, ctypes.POINTER(ImageInfo), [ctypes.c_void_p] * 3)

@@ -60,8 +60,8 @@ def selected(options, known):
 def measure(options, known):
     from bench import device, run
 
-    facts = dict(gpu=device.gpu(), peers=device.peers(), commit=options.commit, seed=options.seed,
-                 kernels=device.digest(options.kernels / "libbench_kernels.so"))
+    facts = dict(gpu=device.gpu(), peers=device.peers(options.kernels), commit=options.commit,
+                 seed=options.seed, kernels=device.digest(options.kernels / "libbench_kernels.so"))
     found = results.empty(**facts)
     if options.out.exists():
         found = results.merge([results.read(options.out), found])

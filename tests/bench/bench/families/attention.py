@@ -91,6 +91,11 @@ class Attention:
             return triton_attention.attention(b, q, k, v, b.empty(sets, q[0].shape, kind), scale, causal,
                                               specialized, lambda output: error([output], scores=1 << 28))
 
+        def tile_cpp():
+            from bench.peers import tile_cpp
+            return tile_cpp.attention(b, q, k, v, b.empty(sets, q[0].shape, kind), scale, causal,
+                                      lambda output: error([output], scores=1 << 28))
+
         found = b.peers(
             cuDNN=lambda: peers.cudnn(q, k, v, scale, causal),
             flash_attention=lambda: peers.flash(q, k, v, scale, causal),
@@ -98,6 +103,7 @@ class Attention:
             Triton=lambda: triton(False),
             Triton_warp_specialized=lambda: triton(True),
             flex_attention=lambda: peers.flex(q, k, v, scale, causal),
+            **{"CUDA_Tile_C++": tile_cpp},
         )
         return Case(size, flops_of(shape), sets, lambda i: ours[i](), found, check_both,
                     lambda: check.poison(o[0]))

@@ -85,12 +85,13 @@ class Forward(Norm):
             rmsnorm = quack.function("rmsnorm")
             return pytorch.launches(lambda x, gain: rmsnorm(x, gain, eps=EPSILON), x, gain)
 
+        tile_cpp = rows.tile_cpp("layer_norm", error, b, x, gain, bias, y, EPSILON)
         peers = b.peers(
             PyTorch=lambda: pytorch.launches(norm, x, gain, bias),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(norm), x, gain, bias),
             Triton=rows.triton("norm", error, b, x, gain, bias, y, EPSILON),
             cuDNN=no_cudnn,
-            **({} if self.centered else dict(QuACK=quack_norm)),
+            **(tile_cpp if self.centered else dict(QuACK=quack_norm)),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
 

@@ -37,10 +37,25 @@ class Product:
     def case(self, b, shape):
         operands = Operands(b, shape)
         kernel = b.kernel(self.kernel(b.library, operands, shape["LAYOUT"]))
-        return operands.case(b, [kernel.bind(**operands.arguments(i)) for i in range(operands.sets)])
+        ours = [kernel.bind(**operands.arguments(i)) for i in range(operands.sets)]
+        return operands.case(b, ours, self.makers(b, operands))
+
+    def makers(self, b, operands):
+        return operands.makers(b)
 
 
-class Matmul(Product):
+class WithTile(Product):
+    """With CUDA Tile C++ as a peer."""
+
+    def makers(self, b, operands):
+        def tile_cpp():
+            from bench.peers import tile_cpp
+            return tile_cpp.product(b, operands.a, operands.y, operands.out)
+
+        return {**operands.makers(b), "CUDA_Tile_C++": tile_cpp}
+
+
+class Matmul(WithTile):
     """Whole tiles. If the library has no matmul for the type, matmul_masked is the kernel for it."""
 
     name = "matmul"
@@ -61,7 +76,7 @@ class Matmul(Product):
             "4096 4096 4096 NN float", "1024 1024 1024 NT float")
 
 
-class MatmulMasked(Product):
+class MatmulMasked(WithTile):
     """The sizes that matmul refuses."""
 
     name = "matmul_masked"

@@ -3,6 +3,8 @@
 A matrix is M x N without gaps: the leading dimension is N.
 """
 
+import importlib
+
 TYPES = ("half", "bfloat16", "float")
 BYTES = {"half": 2, "bfloat16": 2, "float": 4}
 RECORDED = {"f16": "half", "bf16": "bfloat16", "f32": "float"}  # dtype of an external record -> TYPE
@@ -49,15 +51,23 @@ def launches(b, kernel, sets, **arguments):
     return lambda i: bound[i]()
 
 
-def triton(name, error, *arguments):
-    """The maker of a peer in triton_rows. Its result is checked: error() is relative to the bound."""
+def verified(module, name, error, *arguments):
+    """The maker of a peer in a module. Its result is checked: error() is relative to the bound."""
     def make():
-        from bench.peers import triton_rows
-        from bench.peers.verify import verified
+        from bench.peers import verify
 
-        return verified(getattr(triton_rows, name)(*arguments), error)
+        peer = importlib.import_module(f"bench.peers.{module}")
+        return verify.verified(getattr(peer, name)(*arguments), error)
 
     return make
+
+
+def triton(name, error, *arguments):
+    return verified("triton_rows", name, error, *arguments)
+
+
+def tile_cpp(name, error, *arguments):
+    return {"CUDA_Tile_C++": verified("tile_cpp", name, error, *arguments)}
 
 
 def worst(count, each, error_of):

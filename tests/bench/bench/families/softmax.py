@@ -40,6 +40,7 @@ class Softmax(rows.Rows):
             PyTorch=lambda: pytorch.launches(lambda x: torch.softmax(x, 1), x),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: torch.softmax(x, 1)), x),
             Triton=rows.triton("softmax", error, b, x, y),
+            **rows.tile_cpp("softmax", error, b, x, y),
             QuACK=lambda: pytorch.launches(quack.function("softmax"), x),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
