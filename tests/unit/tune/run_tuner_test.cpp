@@ -287,11 +287,10 @@ TEST_CASE("tritonc tune: a signal stops all tuners, writes no file") {
     std::filesystem::permissions(script.files.path(name), std::filesystem::perms::owner_all);
     return script.files.path(name);
   };
-  // Like srun: starts its process outside of the process group, and forwards SIGTERM to it.
-  std::string elsewhere =
-      add_script("elsewhere", "setsid \"$@\" & child=$!\n"
-                              "trap 'kill -TERM $child; wait $child; exit 143' TERM\n"
-                              "wait $child\n");
+  // Like srun: starts its process outside of the process group, and forwards SIGTERM to it. The trap
+  // is there before the process, because the signal comes as soon as the process runs.
+  std::string elsewhere = add_script("elsewhere", "trap 'kill -TERM $!; wait $!; exit 143' TERM\n"
+                                                  "setsid \"$@\" & wait $!\n");
   std::string stubborn = add_script("stubborn", "trap '' TERM; \"$@\" & wait; wait\n");
   struct Case {
     const char *signal;
@@ -320,8 +319,10 @@ TEST_CASE("tritonc tune: a signal stops all tuners, writes no file") {
              "kill -" +
              each.signal +
              " $child; { wait $child; code=$?; } 2>/dev/null; echo ended with $code\n"
-             "for pid in $(cat marks); do\n"
-             "  [ -d /proc/$pid ] && ! grep -q ' Z ' /proc/$pid/stat && echo $pid is alive\n"
+             "is_alive() { [ -d /proc/$1 ] && ! grep -q ' Z ' /proc/$1/stat 2>/dev/null; }\n"
+             "for pid in $(cat marks); do\n" // SIGKILL has been sent, but may not have arrived
+             "  for i in $(seq 200); do is_alive $pid || break; sleep 0.05; done\n"
+             "  ! is_alive $pid || echo $pid is alive\n"
              "done\n"
              "echo $(wc -l <marks) parts; ls tmp; rm -r marks tmp\n"},
         "/tmp", {.time = std::chrono::seconds(60)});
