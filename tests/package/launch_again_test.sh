@@ -79,7 +79,7 @@ for signal in INT:130 TERM:143 HUP:129; do
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' "$again" ./sleeper -- true >said 2>told &
   child=$!
-  for _ in $(seq 100); do [ -f begun ] && break; sleep 0.05; done
+  for _ in $(seq 1200); do [ -s begun ] && break; sleep 0.05; done
   kill -"${signal%:*}" -- -$child
   code=0
   wait $child || code=$?
