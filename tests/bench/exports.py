@@ -15,13 +15,27 @@ EXPORT tritonc_status bench_launch(const tritonc_kernel *kernel, tritonc_stream 
                                    const void *arguments, const int32_t *choice) {
   return tritonc_launch(kernel, stream, arguments, choice, nullptr);
 }
-EXPORT const tritonc_image_info *bench_info(const tritonc_kernel *kernel, const int32_t *choice,
-                                            size_t *count) {
-  return tritonc_info(kernel, choice, count);
-}
 EXPORT const char *bench_status_name(tritonc_status status) { return tritonc_status_name(status); }
 EXPORT size_t bench_status_message(tritonc_status status, char *buffer, size_t size) {
   return tritonc_status_message(status, buffer, size);
+}
+
+struct bench_image {
+  const tritonc_kernel *kernel; // its launches run this image, or fail
+  const int32_t *choice;        // values of the kernel's tuned axes
+  size_t choice_size;
+  const tritonc_image_info *info;
+};
+// Writes the first `size` images of the kernel. Returns the number of all. Not thread-safe.
+EXPORT size_t bench_images(const tritonc_kernel *kernel, bench_image *images, size_t size) {
+  static std::map<const tritonc_kernel *, std::vector<std::unique_ptr<const tritonc::test::OneImage>>> known;
+  auto &found = known[kernel];
+  if (found.empty())
+    found = tritonc::test::images_of(*reinterpret_cast<const tritonc::abi::kernel *>(kernel));
+  for (size_t i = 0; i < found.size() && i < size; i++)
+    images[i] = {reinterpret_cast<const tritonc_kernel *>(&found[i]->kernel), found[i]->choice,
+                 found[i]->kernel.axis_count, reinterpret_cast<const tritonc_image_info *>(found[i]->info)};
+  return found.size();
 }
 
 // For programs without PyTorch.
@@ -47,6 +61,10 @@ def exports(headers):
     rows = "".join(f'    {{"{name}", &{symbol}}},\n' for name, symbol in symbols.items())
     return f"""// Written by exports.py.
 {includes}
+#include "support/one_image.h"
+
+#include <map>
+
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 struct bench_row {{

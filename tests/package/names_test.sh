@@ -34,7 +34,7 @@ awk '/^function\(triton_/ { sub(/.*\(/, ""); sub(/[ )].*/, ""); name = $0; print
   words 'tritonc_[a-z0-9_]+' runtime/include/tritonc/runtime.h cmake runtime tests --include=runtime.h --include=CMakeLists.txt |
     sed 's/^/api /'
   words '[a-z][a-z0-9_]*' runtime/include/tritonc/*.hpp | sed 's/^/api tritonc::/'
-  words '"--[a-z-]+' tests/bench | sed 's/"/option bench_matmul /'
+  words '"--[a-z-]+' tests/bench | sed 's/"/option tests\/bench\/run /'
   words '[A-Za-z_][A-Za-z0-9_]*' generator runtime cmake kernels samples | sed 's/^/word /'
   tritonc --help | sed -n 's/^  \(--[^ ]*\).*/option tritonc \1/p'
   # -Werror, other programs, examples, and a message that begins like a keyword.

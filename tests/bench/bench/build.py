@@ -89,6 +89,24 @@ class Build:
         return best[1]
 
 
+class WithoutPeers(Build):
+    """For a case that is checked, and not measured. `kernels` has the kernels that it launches."""
+
+    def __init__(self, library, seed):
+        super().__init__(library, None, seed)
+        self.kernels = []
+
+    def kernel(self, name):
+        self.kernels.append(super().kernel(name))
+        return self.kernels[-1]
+
+    def sets(self, bytes):
+        return 1
+
+    def peers(self, **makers):
+        return {}
+
+
 def first_line(error):
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else ""

@@ -2,19 +2,20 @@
 
 import dataclasses
 
-from bench import results
-from bench.statistics import Quartiles, Summary
+from bench import compile_results, results
+from bench.statistics import Quartiles, Summary, geometric_mean
 
 MAX_LOSS = 0.03
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """Of our time in a row, or of the ratio to the best peer in a set of rows."""
+    """Of our time in a row, or of the ratio to the best peer in a set of rows; or of a cost or size."""
 
     name: str
-    speed: float   # new speed over old speed
+    speed: float   # new speed over old speed, or old cost over new cost
     noise: float   # of this speed; a smaller change says nothing
+    words: tuple = ("slower", "faster")
 
     @property
     def is_loss(self):
@@ -25,15 +26,34 @@ class Change:
         return self.speed > 1 + max(MAX_LOSS, self.noise)
 
 
-def changes(old, new):
-    """All losses and gains. Raises results.Mismatch for results of different GPUs or of other rows."""
-    gpus = [results.comparable(each["gpu"]) for each in (old, new)]
-    if gpus[0] != gpus[1]:
-        raise results.Mismatch(f"the results are of different GPUs: {gpus[0]} and {gpus[1]}")
-    found = []
-    common = [name for name in old["rows"] if "isolated" in old["rows"][name] and name in new["rows"]]
+def of_files(old, new):
+    """The changes between two files of the same kind, whichever it is."""
+    kinds = [results.kind_of(results.load(path)) for path in (old, new)]
+    if kinds[0] != kinds[1]:
+        raise results.Mismatch(f"{old} has results of {kinds[0]}, but {new} of {kinds[1]}")
+    if kinds[0] == compile_results.KIND:
+        return compile_changes(compile_results.read(old), compile_results.read(new))
+    return changes(results.read(old), results.read(new))
+
+
+def require_equal(what, old, new):
+    if old != new:
+        raise results.Mismatch(f"the results are of different {what}: {old} and {new}")
+
+
+def common_rows(old, new, is_measured):
+    """The rows that were measured before and exist now."""
+    common = [name for name, row in old["rows"].items() if is_measured(row) and name in new["rows"]]
     if not common:
         raise results.Mismatch("the new results have no row that the old results measured")
+    return common
+
+
+def changes(old, new):
+    """All losses and gains. Raises results.Mismatch for results of different GPUs or of other rows."""
+    require_equal("GPUs", *(results.comparable(each["gpu"]) for each in (old, new)))
+    found = []
+    common = common_rows(old, new, lambda row: "isolated" in row)
     for name in common:
         if "isolated" not in new["rows"][name]:  # it is refused or fails now
             found.append(Change(name, 0.0, 0.0))
@@ -51,6 +71,38 @@ def changes(old, new):
         before, after = (Summary.of(each) for each in zip(*ratios))
         found.append(Change(f"{group}: geometric mean", after.mean / before.mean, 0.0))
         found.append(Change(f"{group}: 10th percentile", after.tenth / before.tenth, 0.0))
+    return relevant(found)
+
+
+def compile_changes(old, new):
+    """The losses and gains of compile costs, relative to the reference, and of the images' sizes.
+
+    Rows of another sample are not compared. Raises results.Mismatch for results of different machines.
+    """
+    for what, before in compile_results.facts(old).items():
+        require_equal(what, before, compile_results.facts(new)[what])
+    found, speeds = [], {}
+
+    def add(name, column, before, after, noise=0.0, words=("slower", "faster")):
+        found.append(Change(f"{name} ({column})", before / after, noise, words))
+        speeds.setdefault((column, words), []).append(before / after)
+
+    for name in common_rows(old, new, lambda row: "failed" not in row):
+        before, after = (each["rows"][name] for each in (old, new))
+        if "failed" in after:
+            found.append(Change(name, 0.0, 0.0))
+        elif before["sample"] == after["sample"]:
+            for column in compile_results.COLUMNS:
+                old_cost, old_noise = compile_results.relative(before[column], old)
+                new_cost, new_noise = compile_results.relative(after[column], new)
+                add(name, column, old_cost, new_cost, old_noise + new_noise)
+            add(name, "bytes", before["bytes"], after["bytes"], words=("larger", "smaller"))
+    found += [Change(f"all: geometric mean ({column})", geometric_mean(each), 0.0, words)
+              for (column, words), each in speeds.items()]
+    return relevant(found)
+
+
+def relevant(found):
     return [change for change in found if change.is_loss or change.is_gain]
 
 
@@ -58,5 +110,5 @@ def text(found):
     if not found:
         return "no row changed by more than its noise and 3 %"
     ordered = sorted(found, key=lambda change: change.speed)
-    return "\n".join(f"{change.speed:6.3f}  {'slower' if change.is_loss else 'faster'}  {change.name}"
+    return "\n".join(f"{change.speed:6.3f}  {change.words[0 if change.is_loss else 1]}  {change.name}"
                      for change in ordered)

@@ -50,6 +50,28 @@ class ImageInfo(ctypes.Structure):
     ] + [("specialization", ctypes.c_char_p)]
 
 
+class ImageRow(ctypes.Structure):
+    """A row of bench_images() in exports.py."""
+
+    _fields_ = [("kernel", ctypes.c_void_p), ("choice", ctypes.POINTER(ctypes.c_int32)),
+                ("choice_size", ctypes.c_size_t), ("info", ctypes.POINTER(ImageInfo))]
+
+
+class Image:
+    """The code of one variant for one GPU, schedule and specialization; or of a pair of launches that
+    share the work. `object` is a kernel with this image only. `info` has the resources.
+    """
+
+    def __init__(self, row):
+        self.object, self.info = row.kernel, row.info.contents
+        self.choice = tuple(row.choice[:row.choice_size])
+
+    def __str__(self):
+        words = [self.info.gpu.decode(), ",".join(map(str, self.choice)), (self.info.schedule or b"").decode(),
+                 (self.info.specialization or b"").decode()]
+        return " / ".join(word for word in words if word)
+
+
 def kernels_of_header(text, prefix):
     """The kernels of a C header: name without `prefix` -> (fields, symbol).
 
@@ -99,10 +121,10 @@ class Kernel:
             if kind in SCALARS and isinstance(value, int) and getattr(values, field) != value:
                 raise OverflowError(f"{self.name}: {field} = {value} does not fit {kind}")  # ctypes cuts it
         launch, check, pointer = self.library.launch, self.library.check, ctypes.byref(values)
-        kernel, kept = self.object, (values, arguments)  # the tensors must stay alive
+        kept = (values, arguments)  # the tensors must stay alive
 
         def run(stream=0):
-            status = launch(kernel, stream, pointer, None)
+            status = launch(self.object, stream, pointer, None)
             if status.code:
                 check(status)
 
@@ -110,10 +132,12 @@ class Kernel:
         return run
 
     def images(self):
-        """The resources of the first variant: one per GPU, schedule and specialization."""
-        count = ctypes.c_size_t()
-        first = self.library.info(self.object, None, ctypes.byref(count))
-        return [first[i] for i in range(count.value)]
+        """All images. After `kernel.object = image.object`, launches run this image, or raise
+        LaunchError if it does not take the arguments."""
+        list_images = self.library.list_images
+        found = (ImageRow * list_images(self.object, None, 0))()
+        list_images(self.object, found, len(found))
+        return [Image(row) for row in found]
 
 
 class TableRow(ctypes.Structure):
@@ -129,7 +153,8 @@ class Library:
         self.folder = folder = pathlib.Path(folder)
         code = ctypes.CDLL(str(folder / "libbench_kernels.so"))
         self.launch = self.function(code.bench_launch, Status, [ctypes.c_void_p] * 4)
-        self.info = self.function(code.bench_info, ctypes.POINTER(ImageInfo), [ctypes.c_void_p] * 3)
+        self.list_images = self.function(code.bench_images, ctypes.c_size_t,
+                                         [ctypes.c_void_p, ctypes.POINTER(ImageRow), ctypes.c_size_t])
         self.status_name = self.function(code.bench_status_name, ctypes.c_char_p, [Status])
         self.status_message = self.function(code.bench_status_message, ctypes.c_size_t,
                                             [Status, ctypes.c_char_p, ctypes.c_size_t])

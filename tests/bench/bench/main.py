@@ -3,13 +3,16 @@
 import argparse
 import os
 import pathlib
+import re
 import sys
 import time
+import zlib
 
-from bench import compare, results, rows, table
+from bench import compare, compile_cost, compile_results, compile_table, pages, results, rows, table
 from bench.families import families
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
+ROOT = HERE.parent.parent  # of the repository
 
 
 def arguments():
@@ -27,6 +30,8 @@ def arguments():
         each.add_argument("--count", type=int, default=20, help="random rows per family (%(default)s)")
     measure.add_argument("--kernels", type=pathlib.Path, default=HERE / "kernels",
                          help="the folder with libbench_kernels.so and the C headers; default: %(default)s")
+    measure.add_argument("--wheels", type=pathlib.Path, default=HERE / "wheels", metavar="FOLDER",
+                         help="the wheels of peers that peers_download wrote, if any; default: %(default)s")
     measure.add_argument("--commit", default="", help="the commit of the kernels, for the file of results")
     measure.add_argument("--prepare", type=int, default=min(10, max(1, (os.cpu_count() or 1) - 2)), metavar="N",
                          help="processes that first compile the kernels of the peers; 0 = none (%(default)s)")
@@ -48,6 +53,26 @@ def arguments():
                                     help="find rows that became slower; exit with 1 if there are any")
     comparing.add_argument("old", type=pathlib.Path)
     comparing.add_argument("new", type=pathlib.Path)
+
+    compiling = commands.add_parser("compile",
+                                    help="measure the cost of compiling the kernels; needs no GPU")
+    compiling.add_argument("--tritonc", type=pathlib.Path, default=ROOT / "build/release/bin/tritonc",
+                           metavar="PATH", help="default: %(default)s")
+    compiling.add_argument("--only", metavar="REGEX", help="the kernels whose names match")
+    compiling.add_argument("--python", default=sys.executable, metavar="PATH",
+                           help="a Python with Triton, which then is a peer; default: this Python")
+    compiling.add_argument("--commit", default="", help="the commit of tritonc, for the file of results")
+    compiling.add_argument("--out", type=pathlib.Path, required=True, help="file of results")
+
+    checking = commands.add_parser("images", help="run every image of the kernels on random shapes, and "
+                                   "check all results; exit with 1 if one is wrong")
+    checking.add_argument("--kernels", type=pathlib.Path, default=HERE / "kernels", help="default: %(default)s")
+    checking.add_argument("--only", metavar="REGEX", help="the families whose names match")
+    checking.add_argument("--seed", help="of the shapes; default: drawn by the clock, and printed")
+
+    writing = commands.add_parser("write", help="write the tables and plots of the documentation from results/")
+    writing.add_argument("--check", action="store_true",
+                         help="write nothing; exit with 1 and name the files that are not up to date")
     return parser.parse_args()
 
 
@@ -58,14 +83,18 @@ def selected(options, known):
 
 
 def measure(options, known):
-    from bench import device, run
+    from bench import device, run, wheels
 
+    packages = wheels.unpack(options.wheels)
+    wheels.use(packages)  # device.peers() reads their versions
     facts = dict(gpu=device.gpu(), peers=device.peers(options.kernels), commit=options.commit,
-                 seed=options.seed, kernels=device.digest(options.kernels / "libbench_kernels.so"))
+                 date=time.strftime("%Y-%m-%d", time.gmtime()), seed=options.seed,
+                 kernels=device.digest(options.kernels / "libbench_kernels.so"))
     found = results.empty(**facts)
     if options.out.exists():
         found = results.merge([results.read(options.out), found])
-    command = [sys.executable, "-m", "bench.worker", "--kernels", str(options.kernels), "--seed", options.seed]
+    command = [sys.executable, "-m", "bench.worker", "--kernels", str(options.kernels), "--seed", options.seed,
+               "--packages", str(packages)]
     say = lambda line: print(line, flush=True)
     wanted = [row for row in selected(options, known) if row.id not in found["rows"]]
     if options.prepare:
@@ -74,11 +103,53 @@ def measure(options, known):
     return 0
 
 
+def compile_kernels(options):
+    found = compile_cost.measure(compile_cost.installed(options.tritonc, options.python),
+                                 compile_cost.sources(ROOT / "kernels", options.only),
+                                 lambda line: print(line, flush=True), options.commit)
+    results.write(options.out, found)
+    print(compile_table.text(compile_results.read(options.out)))
+    return 1 if compile_table.failures(found) else 0
+
+
+def check_images(options, known):
+    from bench import images
+    from bench.build import WithoutPeers
+    from bench.kernels import Library
+
+    library, tallies = Library(options.kernels), []
+    owned = images.owners(known, library.kernels)
+    for family in known:
+        if options.only and not re.search(options.only, family.name):
+            continue
+
+        def case_of(shape):
+            build = WithoutPeers(library, zlib.crc32(options.seed.encode()))
+            return family.case(build, shape), list(build.kernels)
+
+        tallies.append(images.run(family, owned[family.name], options.seed, case_of))
+        print(images.text(tallies[-1:]).splitlines()[2], flush=True)
+    print(images.text(tallies))
+    return 1 if any(tally.failures for tally in tallies) else 0
+
+
+def write(options, known):
+    texts = pages.wanted(ROOT, known)
+    if not options.check:
+        pages.write(ROOT, texts)
+        return 0
+    outdated = pages.outdated(ROOT, texts)
+    for path in outdated:
+        print(f"tests/bench/run: {path} is not up to date with {pages.RESULTS}: call tests/bench/run write",
+              file=sys.stderr)
+    return 1 if outdated else 0
+
+
 def main():
     options = arguments()
     known = families()
     try:
-        if options.command in ("measure", "list") and options.seed is None:
+        if options.command in ("measure", "list", "images") and options.seed is None:
             options.seed = str(int(time.time()))
             if options.command == "measure" and options.out.exists():
                 options.seed = results.read(options.out)["seed"]
@@ -95,7 +166,13 @@ def main():
             found = results.read(options.results)
             print(table.text(found, known))
             return 1 if options.strict and table.missed(found, known) else 0
-        changes = compare.changes(results.read(options.old), results.read(options.new))
+        if options.command == "images":
+            return check_images(options, known)
+        if options.command == "compile":
+            return compile_kernels(options)
+        if options.command == "write":
+            return write(options, known)
+        changes = compare.of_files(options.old, options.new)
         print(compare.text(changes))
         return 1 if any(change.is_loss for change in changes) else 0
     except (results.Mismatch, ValueError, OSError, ImportError) as problem:

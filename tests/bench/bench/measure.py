@@ -30,8 +30,8 @@ def measure(family, shape, build):
         if family.unit == "GB/s":
             candidates["copy"] = copy_of(case.bytes, case.sets)
         build.at("timing")
-        columns = {"isolated": build.timer.isolated(candidates),
-                   "stream": build.timer.stream(candidates, case.sets)}
+        isolated = build.timer.isolated(candidates)
+        columns = {"isolated": isolated, "stream": build.timer.stream(candidates, case.sets, isolated)}
         return {
             "bytes": case.bytes, "flops": case.flops, "error": round(error, 4),
             "absent": {name: peer for name, peer in case.peers.items() if not callable(peer)},

@@ -1,7 +1,7 @@
 """The file of results: results/GPU.json. Pure Python.
 
-    {"schema": 1, "gpu": {...}, "peers": {name: version}, "commit": "...", "kernels": "sha256",
-     "seed": "...", "rows": {id: {...}}}
+    {"schema": 1, "gpu": {...}, "peers": {name: version}, "date": "2026-11-26", "commit": "...",
+     "kernels": "sha256", "seed": "...", "rows": {id: {...}}}
 
 A row that was measured:
 
@@ -9,7 +9,8 @@ A row that was measured:
      "isolated": {"ours": [low, median, high], peer: [...]}, "stream": {...},
      "absent": {peer: reason}}
 
-Times are in microseconds. A row that was not measured has "refused" or "failed" with the reason.
+Times are in microseconds. A row that was not measured has "refused" or "failed" with the reason. The
+date, in UTC, is that of the last measurement.
 """
 
 import json
@@ -17,7 +18,8 @@ import os
 import pathlib
 
 SCHEMA = 1
-KEYS = {"gpu": dict, "peers": dict, "commit": str, "kernels": str, "seed": str, "rows": dict}
+KIND = "kernels"  # of a file without "kind"
+KEYS = {"gpu": dict, "peers": dict, "date": str, "commit": str, "kernels": str, "seed": str, "rows": dict}
 COLUMNS = ("isolated", "stream")
 NO_PEERS = ("ours", "copy")  # a copy of as many bytes is no peer
 FACTS = ("gpu", "kernels")  # results with other values are not comparable
@@ -31,24 +33,46 @@ def empty(**facts):
     return {"schema": SCHEMA, **facts, "rows": {}}
 
 
-def read(path):
+def load(path):
+    """The contents of a file of any kind. Only its schema is checked."""
     try:
         results = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise Mismatch(f"{path} is damaged: {error}") from error
     if not isinstance(results, dict) or results.get("schema") != SCHEMA:
         raise Mismatch(f"{path} is not a file of results with schema {SCHEMA}")
+    return results
+
+
+def kind_of(results):
+    return results.get("kind", KIND)
+
+
+def read(path):
+    return checked(path, KIND, damage_of)
+
+
+def checked(path, kind, damage_of):
+    """The contents of a file of this kind. damage_of(results) says what is wrong with them."""
+    results = load(path)
+    if kind_of(results) != kind:
+        raise Mismatch(f"{path} has results of {kind_of(results)}, not of {kind}")
     damage = damage_of(results)
     if damage:
         raise Mismatch(f"{path} is damaged: {damage}")
     return results
 
 
+def missing(results, keys):
+    """The first key of another type, in words; empty if there is none."""
+    wrong = [key for key, kind in keys.items() if not isinstance(results.get(key), kind)]
+    return f"{wrong[0]} is missing" if wrong else ""
+
+
 def damage_of(results):
     """What is wrong with the results, in words; empty if nothing."""
-    for key, kind in KEYS.items():
-        if not isinstance(results.get(key), kind):
-            return f"{key} is missing"
+    if damage := missing(results, KEYS):
+        return damage
     if not isinstance(results["gpu"].get("name"), str):
         return "the GPU's name is missing"
     wrong = [name for name, row in results["rows"].items() if not is_row(row)]
@@ -64,11 +88,13 @@ def is_row(row):
     return (is_number(row.get("bytes")) and is_number(row.get("flops"))
             and isinstance(row.get("absent"), dict)
             and all(isinstance(column, dict) and "ours" in column for column in columns)
-            and all(is_times(times) for column in columns for times in column.values()))
+            and all(are_positive(times, 3) for column in columns for times in column.values()))
 
 
-def is_times(times):
-    return isinstance(times, list) and len(times) == 3 and all(is_number(time) and time > 0 for time in times)
+def are_positive(values, count):
+    """Whether this is a list of so many positive numbers."""
+    return (isinstance(values, list) and len(values) == count
+            and all(is_number(value) and value > 0 for value in values))
 
 
 def is_number(value):
@@ -80,13 +106,22 @@ def write(path, results):
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".tmp")
-    draft.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    draft.write_text(text_of(results) + "\n", encoding="utf-8")
     os.replace(draft, path)
+
+
+def text_of(value, depth=0):
+    """The JSON text, with one line per row, so that a difference of two files shows the rows."""
+    if depth == 2 or not isinstance(value, dict) or not value:
+        return json.dumps(value, sort_keys=True)
+    indent = "\n" + " " * depth
+    items = (f"{indent} {json.dumps(key)}: {text_of(value[key], depth + 1)}" for key in sorted(value))
+    return "{" + ",".join(items) + indent + "}"
 
 
 def merge(parts):
     """One file of the parts of a run. Later parts replace rows of earlier ones."""
-    merged = dict(parts[0], rows={})
+    merged = dict(parts[0], date=max(part["date"] for part in parts), rows={})
     for part in parts:
         for fact in (*FACTS, "commit", "seed"):
             if comparable(part.get(fact)) != comparable(merged.get(fact)):

@@ -5,6 +5,7 @@ First, several workers prepare all rows: they compile the kernels of the peers i
 one worker measures the rows, one after the other.
 """
 
+import collections
 import json
 import os
 import queue
@@ -31,6 +32,7 @@ class Worker:
 
     def __init__(self, command, patience):
         self.command, self.patience, self.process, self.step = command, patience, None, ""
+        self.seconds = collections.Counter()  # step -> seconds
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -62,11 +64,15 @@ class Worker:
         return self.lines.get(timeout=self.patience)
 
     def answer(self):
+        begin = time.monotonic()
         while True:
             try:
                 line = self.next_line()
             except queue.Empty:
                 raise self.dead(f"no answer in {self.patience:.0f} s") from None
+            finally:
+                begin, last = time.monotonic(), begin
+                self.seconds[self.step] += begin - last
             if line is None:
                 raise self.dead("the process ended")
             answer = json.loads(line)
@@ -91,7 +97,7 @@ class Worker:
             self.process = None
 
 
-def result_of(row, worker, without):
+def result_of(row, worker, without, say):
     """The result of a row. A peer that hangs or crashes is absent, and the row is measured again.
 
     `without` has the reasons of peers to leave out, and gets these peers.
@@ -104,6 +110,7 @@ def result_of(row, worker, without):
             if peer == dead.step or peer in without:
                 return {"failed": f"{dead}, at the step: {dead.step}"}
             without[peer] = str(dead)
+            say(f"{row.id}: without {peer}: {dead}")
             continue
         if BROKEN in json.dumps(result.get("failed", "")) or any(BROKEN in reason for reason in
                                                                  result.get("absent", {}).values()):
@@ -143,12 +150,13 @@ def run(rows, found, path, worker, say):
     without = {row.family: {} for row in wanted}  # a peer that hangs in one row hangs in the next
     begin = time.monotonic()
     for number, row in enumerate(wanted):
-        found["rows"][row.id] = result_of(row, worker, without[row.family])
+        found["rows"][row.id] = result_of(row, worker, without[row.family], say)
         results.write(path, found)
         spent = time.monotonic() - begin
         left = spent / (number + 1) * (len(wanted) - number - 1)
         say(f"{number + 1}/{len(wanted)}, {left:.0f} s left: {row.id}: {outcome(found['rows'][row.id])}")
     worker.stop()
+    say("seconds: " + ", ".join(f"{step} {seconds:.0f}" for step, seconds in worker.seconds.most_common(10)))
 
 
 def outcome(result):

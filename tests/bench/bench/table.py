@@ -1,6 +1,6 @@
 """The tables of a file of results, as Markdown. Pure Python."""
 
-from bench import results
+from bench import results, roofline
 from bench.rows import SETS
 from bench.statistics import Summary
 
@@ -22,7 +22,9 @@ def heading(*cells):
 
 
 def number(value):
-    return "-" if value is None else f"{value:.2f}"
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:#.2g}"
 
 
 def achieved(row, unit):
@@ -34,6 +36,10 @@ def achieved(row, unit):
 def share_of_copy(row):
     copy = row["isolated"].get("copy")
     return copy[1] / row["isolated"]["ours"][1] if copy else None
+
+
+def share_of_bound(row, bound):
+    return bound and bound * 1e6 / row["isolated"]["ours"][1]
 
 
 def ratios_of(rows, column):
@@ -69,7 +75,7 @@ def worst(found, known):
                     if results.ratio(row) is not None}
             for name in sorted(rows, key=lambda name: results.ratio(rows[name]))[:WORST]:
                 row = rows[name]
-                lines.append(line(f"{family.name} {name}", f"{achieved(row, family.unit):.0f} {family.unit}",
+                lines.append(line(f"{family.name} {kind} {name}", f"{achieved(row, family.unit):.0f} {family.unit}",
                                   results.best_peer(row)[0], number(results.ratio(row))))
     return lines
 
@@ -86,25 +92,28 @@ def fixed(found, family):
     rows = rows_of(found, family.name, "fixed")
     named = [name for row in rows.values() for name in (*row.get("isolated", {}), *row.get("absent", {}))]
     peers = [name for name in dict.fromkeys(named) if name not in results.NO_PEERS]
-    copies = ["of copy"] if family.unit == "GB/s" else []
-    lines = heading("shape", family.unit, *copies, "ratio", "goal", *peers)
-    reasons = []
+    is_memory = family.unit == "GB/s"
+    limit = "of copy" if is_memory else "of bound"
+    lines = heading("shape", family.unit, limit, "ratio", "in a stream", "goal", *peers)
     for name, row in rows.items():
         if "isolated" not in row:
             word = "refused" if "refused" in row else "failed"
-            lines.append(line(name, f"{word}: {row[word]}", *["-" for _ in copies], "-", goal(row),
-                              *["-" for _ in peers]))
+            lines.append(line(name, f"{word}: {row[word]}", "-", "-", "-", goal(row), *["-" for _ in peers]))
             continue
-        cells = []
-        for peer in peers:
-            times = row["isolated"].get(peer)
-            cells.append(number(times[1] / row["isolated"]["ours"][1]) if times else "absent")
-            if peer in row["absent"]:
-                reasons.append(f"- {peer} is absent in some rows: {row['absent'][peer]}")
-        shares = [number(share_of_copy(row)) for _ in copies]
-        lines.append(line(name, f"{achieved(row, family.unit):.0f}", *shares, number(results.ratio(row)),
-                          goal(row), *cells))
-    return lines + ([""] if reasons else []) + list(dict.fromkeys(reasons))
+        times = (row["isolated"].get(peer) for peer in peers)
+        cells = [number(each[1] / row["isolated"]["ours"][1]) if each else "absent" for each in times]
+        bound = roofline.bound_seconds(f"{family.name}/fixed/{name}", row, found["gpu"]["name"])
+        share = share_of_copy(row) if is_memory else share_of_bound(row, bound)
+        lines.append(line(name, f"{achieved(row, family.unit):.0f}", number(share), number(results.ratio(row)),
+                          number(results.ratio(row, "stream")), goal(row), *cells))
+    return lines
+
+
+def absences(rows):
+    """The peers that are absent in some of the rows, with the reasons."""
+    reasons = [f"- {peer} is absent in some rows: {reason}"
+               for row in rows for peer, reason in row.get("absent", {}).items()]
+    return list(dict.fromkeys(reasons))
 
 
 def goal(row):
@@ -122,18 +131,29 @@ def missed(found, known):
             if "failed" in row or kind == "fixed" and goal(row) == "missed"]
 
 
-def text(found, known):
+def device(found):
+    """The GPU and the date."""
     gpu = found["gpu"]
+    return (f"{gpu['name']}, driver {gpu.get('driver', 'unknown')}, "
+            f"power limit {gpu.get('power_limit_w', 'unknown')} W, {found['date'] or 'unknown date'}")
+
+
+def facts(found):
+    """All conditions of the measurement, in one line."""
     versions = ", ".join(f"{name} {version}" for name, version in found["peers"].items())
-    parts = [f"{gpu['name']}, driver {gpu.get('driver', 'unknown')}, "
-             f"power limit {gpu.get('power_limit_w', 'unknown')} W; commit {found['commit'] or 'unknown'}; "
-             f"random rows of seed {found['seed']}. Peers: {versions or 'unknown'}.",
+    return (f"{device(found)}; commit {found['commit'] or 'unknown'}; random rows of seed {found['seed']}. "
+            f"Peers: {versions or 'unknown'}.")
+
+
+def text(found, known):
+    parts = [facts(found),
              "Ratio: the time of the best peer over ours, each launch alone with L2 flushed. "
-             "Above 1, ours is faster."]
+             "Above 1, ours is faster.", roofline.words(found["gpu"]["name"])]
     for lines in (summary(found, known), worst(found, known), failures(found, known)):
         if len(lines) > 2:  # not the heading alone
             parts += ["", *lines]
     for family in known:
-        if rows_of(found, family.name, "fixed"):
-            parts += ["", f"### {family.name}", "", *fixed(found, family)]
+        if rows := rows_of(found, family.name, "fixed"):
+            reasons = absences(rows.values())
+            parts += ["", f"### {family.name}", "", *fixed(found, family), *([""] if reasons else []), *reasons]
     return "\n".join(parts)

@@ -18,10 +18,16 @@ import torch
 from bench.statistics import Quartiles
 
 FLUSH_BYTES = 256 << 20      # over four times the L2 of an H200
-MAX_SECONDS = 1.5            # per row and column; at least MIN_ROUNDS
+MAX_SECONDS = 0.4            # per row and column; at least MIN_ROUNDS
 MIN_ROUNDS, MAX_ROUNDS = 7, 60
-STREAM_LAUNCHES = 20
+STREAM_SECONDS = 2e-3        # of launches in a stream, within the limits
+MIN_LAUNCHES, MAX_LAUNCHES = 4, 20
 CYCLES_PER_SECOND = 2.0e9    # upper bound of the clock rate
+
+
+def stream_launches(seconds):
+    """The number of launches of this duration in a stream."""
+    return min(MAX_LAUNCHES, max(MIN_LAUNCHES, round(STREAM_SECONDS / seconds)))
 
 
 class Timer:
@@ -83,9 +89,12 @@ class Timer:
     def isolated(self, candidates):
         return self.in_turns(candidates, lambda run: [lambda: run(0)], flush=True)
 
-    def stream(self, candidates, sets):
+    def stream(self, candidates, sets, isolated):
+        """`isolated` is the result of isolated()."""
+        counts = {run: stream_launches(isolated[name].median) for name, run in candidates.items()}
+
         def launches_of(run):
-            return [lambda i=i: run(i % sets) for i in range(STREAM_LAUNCHES)]
+            return [lambda i=i: run(i % sets) for i in range(counts[run])]
 
         return self.in_turns(candidates, launches_of, flush=False)
 

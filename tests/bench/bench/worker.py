@@ -15,6 +15,7 @@ import zlib
 
 import torch
 
+from bench import wheels
 from bench.build import Build, first_line
 from bench.families import families
 from bench.kernels import Library
@@ -26,6 +27,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kernels", type=pathlib.Path, required=True)
     parser.add_argument("--seed", required=True)
+    parser.add_argument("--packages", required=True, help="a folder that is added to sys.path, if it exists")
     options = parser.parse_args()
 
     answers = os.fdopen(os.dup(1), "w", buffering=1)
@@ -35,6 +37,7 @@ def main():
         print(json.dumps(answer), file=answers, flush=True)
 
     say(at="start")
+    wheels.use(options.packages)
     library, timer = Library(options.kernels), Timer()
     by_name = {family.name: family for family in families()}
     say(result={})

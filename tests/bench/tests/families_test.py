@@ -30,6 +30,12 @@ class Families(unittest.TestCase):
         self.assertEqual([name for name, count in names.items() if count > 1 or set(name) & set(" =/")], [])
         self.assertEqual([family.name for family in self.known if family.unit not in ("GB/s", "TFLOP/s")], [])
 
+    def test_each_shipped_kernel_has_a_family(self):
+        shipped = {path.stem for path in (main.ROOT / "kernels").glob("*.tc")}
+        self.assertGreater(len(shipped), 30)
+        named = {family.name for family in self.known} | {"softmax_short"}  # of the family softmax
+        self.assertEqual(shipped - named, set())
+
     def test_each_family_has_fixed_and_random_rows(self):
         for family in self.known:
             with self.subTest(family.name):

@@ -78,6 +78,18 @@ class OnTheEmulator(unittest.TestCase):
         add.bind(x=Memory(self.library, "f", x), y=Memory(self.library, "f", y), z=z, n=count)()
         self.assertEqual(z.numbers(), (*(0.75 * i for i in range(count)), -7.0, -7.0, -7.0, -7.0))
 
+    def test_each_image_gives_the_numbers_of_plain_python(self):
+        x = [0.5 * i for i in range(1000)]
+        add = self.library.kernel("vector_add_float")
+        self.assertEqual([str(image) for image in add.images()],
+                         ["sm_80 / 1024 / baseline", "sm_80 / 256 / baseline"])
+        for image in add.images():
+            z = Memory(self.library, "f", [-7.0] * len(x))
+            launch = add.bind(x=Memory(self.library, "f", x), y=Memory(self.library, "f", x), z=z, n=len(x))
+            add.object = image.object
+            launch()
+            self.assertEqual(z.numbers(), tuple(2 * each for each in x))
+
     def test_a_launch_of_no_rows_writes_nothing(self):
         y = Memory(self.library, "e", [-7.0] * 8)
         self.library.kernel("softmax_half").bind(x=y, y=y, M=0, N=8, ldx=8, ldy=8)()
@@ -104,9 +116,9 @@ class OnTheEmulator(unittest.TestCase):
 
     def test_a_kernel_knows_its_resources(self):
         images = self.library.kernel("softmax_half").images()
-        self.assertEqual({image.gpu for image in images}, {b"sm_80"})
+        self.assertEqual({image.info.gpu for image in images}, {b"sm_80"})
         for image in images:
-            self.assertTrue(image.threads >= 32 and image.registers > 0 and image.cubin_bytes > 0)
+            self.assertTrue(image.info.threads >= 32 and image.info.registers > 0 and image.info.cubin_bytes > 0)
 
 
 if __name__ == "__main__":

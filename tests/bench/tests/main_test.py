@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from bench import main, results
+from bench import main, pages, results
 from support import Family, file_of, measured
 
 ROW = "copy/fixed/M=64 N=32"
@@ -91,12 +91,54 @@ class Table(Main):
         path = self.file({ROW: measured(2.0, PyTorch=1.0)})
         code, out, errors = self.run_main("table", path, "--strict")
         self.assertEqual((code, errors), (1, ""))
-        self.assertIn("| M=64 N=32 | 0 | - | 0.50 | missed | 0.50 |", out)
+        self.assertIn("| M=64 N=32 | 0 | - | 0.50 | 0.50 | missed | 0.50 |", out)
         self.assertEqual(self.run_main("table", path), (0, out, ""))
 
     def test_strict_succeeds_if_all_goals_are_met(self):
         path = self.file({ROW: measured(1.0, PyTorch=2.0), "copy/random/M=1": measured(2.0, PyTorch=1.0)})
         self.assertEqual(self.run_main("table", path, "--strict")[0], 0)
+
+
+class Write(Main):
+    def setUp(self):
+        super().setUp()
+        for page in pages.PAGES:
+            path = self.folder / page
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes((main.ROOT / page).read_bytes())
+        replaced = mock.patch.object(main, "ROOT", self.folder)
+        replaced.start()
+        self.addCleanup(replaced.stop)
+        self.assertEqual(self.run_main("write"), (0, "", ""))
+
+    def contents(self):
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+    def test_pages_that_are_up_to_date(self):
+        before = self.contents()
+        self.assertEqual(self.run_main("write", "--check"), (0, "", ""))
+        self.assertEqual(self.run_main("write"), (0, "", ""))
+        self.assertEqual(self.contents(), before)
+
+    def test_new_results(self):
+        results.write(self.folder / pages.RESULTS / "gpu.json", file_of({ROW: measured(2.0, PyTorch=1.0)}))
+        before = self.contents()
+        code, out, errors = self.run_main("write", "--check")
+        self.assertEqual((code, out), (1, ""))
+        self.assertEqual(self.contents(), before)
+        lines = errors.splitlines()
+        self.assertIn("tests/bench/run: README.md is not up to date with tests/bench/results: "
+                      "call tests/bench/run write", lines)
+        self.assertIn("docs/pages/images/bench/gpu_families.svg", errors)
+        self.assertEqual(self.run_main("write"), (0, "", ""))
+        self.assertEqual(self.run_main("write", "--check"), (0, "", ""))
+        self.assertIn("| copy | 1 | 0.50 |", (self.folder / "README.md").read_text(encoding="utf-8"))
+
+    def test_a_page_without_an_end_of_a_block(self):
+        path = self.folder / "README.md"
+        path.write_text(path.read_text(encoding="utf-8").replace(pages.END, ""), encoding="utf-8")
+        for options in ((), ("--check",)):
+            self.assert_fails('tests/bench/run: README.md: the block "readme" has no end', "write", *options)
 
 
 class Compare(Main):

@@ -26,6 +26,16 @@ class Files(unittest.TestCase):
         self.assertEqual(results.read(self.path), file_of({}))
         self.assertEqual([each.name for each in self.path.parent.iterdir()], ["results.json"])
 
+    def test_each_row_has_a_line(self):
+        found = {"rows": {"b": {"flops": 0, "bytes": 1, "absent": {}}, "a": {"refused": "no"}}, "peers": {}}
+        self.assertEqual(results.text_of(found), """{
+ "peers": {},
+ "rows": {
+  "a": {"refused": "no"},
+  "b": {"absent": {}, "bytes": 1, "flops": 0}
+ }
+}""")
+
     def test_an_interrupted_write_leaves_the_old_file(self):
         results.write(self.path, self.found)
 
@@ -105,6 +115,11 @@ class Merge(unittest.TestCase):
         parts = [file_of({"a": measured(1.0), "b": measured(1.0)}), file_of({"a": measured(2.0)})]
         merged = results.merge(parts)
         self.assertEqual(merged["rows"], {"a": measured(2.0), "b": measured(1.0)})
+
+    def test_the_date_is_that_of_the_last_part(self):
+        dates = ("2026-11-26", "2026-12-01", "2026-11-27")
+        self.assertEqual(results.merge([file_of({}, date=date) for date in dates])["date"], "2026-12-01")
+        self.assertEqual(results.merge([file_of({})])["date"], "2026-11-26")
 
     def test_parts_that_do_not_belong_together_are_refused(self):
         for facts, message in ((dict(gpu={"name": "Other"}), "gpu: GPU and Other"),

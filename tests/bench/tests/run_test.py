@@ -48,7 +48,8 @@ class Run(unittest.TestCase):
         first, second = self.measured("measure", "measure")
         self.assertEqual(first["process"], second["process"])
         self.assertEqual(first["absent"], {})
-        self.assertEqual(len(self.said), 2)
+        self.assertEqual(len(self.said), 3)
+        self.assertRegex(self.said[2], r"^seconds: .*start \d")
         self.assertTrue(self.path.exists())
 
     def test_known_rows_are_not_measured_again(self):

@@ -1,6 +1,10 @@
-"""Results for the tests of results, compare, table and main."""
+"""What several tests use: results, a family, and the modules of peers without PyTorch."""
 
 import copy
+import importlib
+import sys
+import types
+from unittest import mock
 
 
 def measured(ours, noise=0.0, stream=None, size=1000, flops=0, absent=(), **peers):
@@ -15,7 +19,7 @@ def measured(ours, noise=0.0, stream=None, size=1000, flops=0, absent=(), **peer
 
 def file_of(rows, **facts):
     return {"schema": 1, "gpu": {"name": "GPU", "sm_clock_mhz": "1980"}, "peers": {"PyTorch": "2.11"},
-            "commit": "abc", "kernels": "123", "seed": "1", **facts, "rows": rows}
+            "date": "2026-11-26", "commit": "abc", "kernels": "123", "seed": "1", **facts, "rows": rows}
 
 
 class Family:
@@ -35,3 +39,33 @@ class Family:
     def random(self, sizes):
         m, n = sizes.size(1, 65536), sizes.size(9, 4096)
         return dict(M=m, N=n, TYPE=sizes.choose("half", "float")) if m * n >= 4096 else None
+
+
+class FakeTorch(types.ModuleType):
+    """What the modules of peers use when they are imported: any type, and the GPU's capability."""
+
+    def __init__(self):
+        super().__init__("torch")
+        self.cuda = types.SimpleNamespace(get_device_capability=lambda: (9, 0))
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return f"torch.{name}"
+
+
+def import_without_torch(test, peer):
+    """The module of a peer, imported with a fake PyTorch. After the test, it is forgotten."""
+    known, fakes = set(sys.modules), mock.patch.dict(sys.modules, {"torch": FakeTorch()})
+
+    def forget():
+        new = [name for name in sys.modules if name.startswith("bench.") and name not in known]
+        fakes.stop()  # restores sys.modules
+        for name in new:
+            package, last = name.rsplit(".", 1)
+            if package in sys.modules:
+                vars(sys.modules[package]).pop(last, None)
+
+    fakes.start()
+    test.addCleanup(forget)
+    return importlib.import_module(f"bench.peers.{peer}")

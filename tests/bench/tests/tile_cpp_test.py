@@ -4,7 +4,6 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import pathlib
-import sys
 import tempfile
 import types
 import unittest
@@ -13,6 +12,7 @@ from unittest import mock
 from bench import main
 from bench.families import products
 from bench.peers import Absent
+from support import import_without_torch
 
 
 def script():
@@ -21,19 +21,6 @@ def script():
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("tile_cpp_build", loader))
     loader.exec_module(module)
     return module
-
-
-def fake_torch():
-    """What bench.peers.tile_cpp and bench.build use at their import, and the GPU's capability."""
-    class AnyType(types.ModuleType):
-        def __getattr__(self, name):
-            if name.startswith("__"):
-                raise AttributeError(name)
-            return f"torch.{name}"
-
-    torch = AnyType("torch")
-    torch.cuda = types.SimpleNamespace(get_device_capability=lambda: (9, 0))
-    return torch
 
 
 class Configurations(unittest.TestCase):
@@ -72,15 +59,7 @@ class Configurations(unittest.TestCase):
 
 class Peer(unittest.TestCase):
     def setUp(self):
-        # The modules that import PyTorch are imported with the fake one, and forgotten after the test.
-        fakes = mock.patch.dict(sys.modules, {"torch": fake_torch()})
-        fakes.start()
-        self.addCleanup(fakes.stop)
-        for name in ("bench.build", "bench.peers.tile_cpp"):
-            sys.modules.pop(name, None)
-        self.peer = importlib.import_module("bench.peers.tile_cpp")
-        self.addCleanup(lambda: vars(sys.modules["bench.peers"]).pop("tile_cpp", None))
-        self.addCleanup(lambda: vars(sys.modules["bench"]).pop("build", None))
+        self.peer = import_without_torch(self, "tile_cpp")
         self.entries = [dict(macros, kernel=kernel, type=kind)
                         for kernel, kind, macros in Configurations.known]
 

@@ -47,7 +47,7 @@ class MatmulBlocksparse:
         places = [sorted(draw.sample(range(k // size), in_column)) for _ in range(n // size)]
         rows = torch.tensor(places, dtype=torch.int32).flatten().to(a[0].device)
         first = torch.arange(0, count + 1, in_column, dtype=torch.int32, device=rows.device)
-        c, out = (parts.results(b, sets, (m, n), kind, multiple=8) for _ in range(2))
+        c, out = (parts.results(b, sets, (m, n), kind, parts.padded(n, 8)) for _ in range(2))
         kernel = b.kernel(f"{self.name}_{kind}_{size}")
         ours = [kernel.bind(A=a[i], B=blocks[i], C=c[i], first=first, rows=rows, M=m, N=n, K=k,
                             lda=a[i].stride(0), ldc=c[i].stride(0)) for i in range(sets)]

@@ -120,9 +120,17 @@ class Convolution:
             return triton_convolution.convolution(b, x, f, b.empty(sets, y[0].shape, kind), numbers, is_nhwc,
                                                   lambda output: error(output, 1))
 
+        def cudnn_frontend():
+            from bench.peers import cudnn_frontend
+            out = b.empty(sets, y[0].shape, kind)
+            return cudnn_frontend.convolution(b, images, filters, as_nchw(out), *options,
+                                              lambda: error(out[0], 1))
+
         options = (stride, pad, dilation)
         makers = dict(cuDNN=lambda: peers.cudnn(images, filters, *options), Triton=triton)
-        if not is_nhwc:
+        if is_nhwc:
+            makers["cuDNN_frontend"] = cudnn_frontend
+        else:
             makers["cuDNN_channels_last"] = lambda: peers.cudnn_channels_last(images, filters, *options)
         return Case(size, flops_of(shape), sets, lambda i: ours[i](), b.peers(**makers), lambda: error(y[0]),
                     lambda: check.poison(y[0]))

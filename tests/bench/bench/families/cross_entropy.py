@@ -17,7 +17,7 @@ class CrossEntropy(rows.Rows):
         import torch
 
         from bench import check
-        from bench.peers import pytorch, quack
+        from bench.peers import pytorch
 
         m, n, kind = shape["M"], shape["N"], shape["TYPE"]
         size = m * n * rows.BYTES[kind] + 12 * m
@@ -44,15 +44,11 @@ class CrossEntropy(rows.Rows):
         def losses(x, labels):
             return torch.nn.functional.cross_entropy(x, labels, reduction="none")
 
-        def quack_losses():
-            cross_entropy = quack.function("cross_entropy")
-            return pytorch.launches(lambda x, labels: cross_entropy(x, labels, reduction="none"), x, labels)
-
         peers = b.peers(
             PyTorch=lambda: pytorch.launches(losses, x, long_labels),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(losses), x, long_labels),
             Triton=rows.triton("cross_entropy", error, b, x, labels, loss, log_sums),
-            QuACK=quack_losses,
+            QuACK=rows.verified("quack", "cross_entropy", error, x, labels, loss, log_sums),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(loss[0], log_sums[0]))
 
@@ -115,6 +111,7 @@ class CrossEntropyBackward(rows.Rows):
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(gradient), *arguments),
             Triton=rows.triton("cross_entropy_backward", error, b, *arguments, dx, False),
             Triton_with_loss=rows.triton("cross_entropy_backward", error, b, *arguments, dx, True),
+            QuACK=rows.verified("quack", "cross_entropy_backward", error, *arguments, dx),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(dx[0]))
 

@@ -152,19 +152,45 @@ class Transpose:
         m, n, kind = sizes.size(8, 1 << 18), sizes.size(8, 1 << 18), sizes.choose(*TYPES)
         return dict(M=m, N=n, TYPE=kind) if 2**16 <= m * n * BYTES[kind] <= MOST else None
 
+    @staticmethod
+    def kernel(kind, m, n):
+        return f"transpose_{kind}_{promise(kind, m, n)}"
+
     def case(self, b, shape):
         m, n, kind = shape["M"], shape["N"], shape["TYPE"]
         size = 2 * m * n * BYTES[kind]
         sets = b.sets(size)
         x, y = random(b, sets, (m, n), kind), b.empty(sets, (n, m), kind)
-        kernel = f"transpose_{kind}_{promise(kind, m, n)}"
-        ours = launches(b, kernel, sets, X=x, Y=y, M=m, N=n, ldx=n, ldy=m)
+        ours = launches(b, self.kernel(kind, m, n), sets, X=x, Y=y, M=m, N=n, ldx=n, ldy=m)
 
         def triton(z):
             from bench.peers import triton_moves
             return triton_moves.transpose(b, x, z)
 
         return moved(b, size, sets, ours, x, y, lambda x: x.t(), triton)
+
+
+class TransposeBasic(Transpose):
+    """Whole tiles."""
+
+    name = "transpose_basic"
+
+    def fixed(self):
+        return [dict(M=m, N=n, TYPE=kind) for m, n, kind in (
+            (8192, 8192, "half"), (128256, 4096, "half"), (65536, 64, "half"), (4096, 4096, "float"))]
+
+    def external(self, record):
+        return []  # the rows would be those of transpose
+
+    def random(self, sizes):
+        shape = super().random(sizes)
+        if shape and shape["TYPE"] in ("half", "float") and shape["M"] % 32 == shape["N"] % 32 == 0:
+            return shape
+        return None
+
+    @staticmethod
+    def kernel(kind, m, n):
+        return f"transpose_basic_{kind}"
 
 
 class Permute:
@@ -214,4 +240,4 @@ class Permute:
         return moved(b, size, sets, ours, x, y, lambda x: x.permute(order), triton)
 
 
-FAMILIES = [VectorAdd(), Copy(), Transpose(), Permute()]
+FAMILIES = [VectorAdd(), Copy(), Transpose(), TransposeBasic(), Permute()]

@@ -3,8 +3,6 @@
 Layer norm is centered: it subtracts the mean of the row, and it has a bias.
 """
 
-import importlib.util
-
 from bench.families import Case, rows
 
 EPSILON = 1e-5
@@ -21,9 +19,7 @@ RMS_NORM += [("half", 4097, 1023), ("half", 16384, 4096), ("float", 8192, 4096)]
 
 def no_cudnn():
     from bench.peers import Absent
-    if importlib.util.find_spec("cudnn") is None:
-        raise Absent("cuDNN has norms of rows only in its graphs, and the cuDNN frontend is not installed")
-    raise Absent("the benchmark has no cuDNN graph of norms of rows")
+    raise Absent("cuDNN computes the gradients for x, gain and bias in one operation only")
 
 
 class Norm(rows.Rows):
@@ -55,7 +51,7 @@ class Forward(Norm):
         from torch.nn import functional
 
         from bench import check
-        from bench.peers import pytorch, quack
+        from bench.peers import pytorch
 
         m, n, kind = shape["M"], shape["N"], shape["TYPE"]
         size = (2 * m * n + (2 if self.centered else 1) * n) * rows.BYTES[kind]
@@ -81,17 +77,18 @@ class Forward(Norm):
                 return functional.layer_norm(x, (n,), gain, bias, EPSILON)
             return functional.rms_norm(x, (n,), gain, EPSILON)
 
-        def quack_norm():
-            rmsnorm = quack.function("rmsnorm")
-            return pytorch.launches(lambda x, gain: rmsnorm(x, gain, eps=EPSILON), x, gain)
+        def cudnn():
+            from bench.peers import cudnn_frontend
+            return cudnn_frontend.norm(b, x, gain, bias, y, EPSILON, error)
 
         tile_cpp = rows.tile_cpp("layer_norm", error, b, x, gain, bias, y, EPSILON)
         peers = b.peers(
             PyTorch=lambda: pytorch.launches(norm, x, gain, bias),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(norm), x, gain, bias),
             Triton=rows.triton("norm", error, b, x, gain, bias, y, EPSILON),
-            cuDNN=no_cudnn,
-            **(tile_cpp if self.centered else dict(QuACK=quack_norm)),
+            cuDNN=cudnn,
+            QuACK=rows.verified("quack", "norm", error, x, gain, bias, y, EPSILON),
+            **self.only_centered(**tile_cpp),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
 
@@ -149,6 +146,7 @@ class Backward(Norm):
             PyTorch=lambda: pytorch.launches(gradient, *arguments),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(gradient), *arguments),
             Triton=rows.triton("norm_backward", error, b, x, gain, dy, means, factor, dx),
+            QuACK=rows.verified("quack", "norm_backward", error, x, gain, dy, means, factor, dx),
             cuDNN=no_cudnn,
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(dx[0], mean[0], factor[0]))
@@ -197,6 +195,8 @@ class BackwardWeights(Norm):
             PyTorch=lambda: pytorch.launches(gradients, *arguments),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(gradients), *arguments),
             Triton=rows.triton("norm_backward_weights", error, b, x, dy, means, factor, dgain, dbias),
+            QuACK_with_dx=rows.verified("quack", "norm_backward_weights", error, x, gain, dy, means, factor,
+                                        dgain, dbias),
             cuDNN=no_cudnn,
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(dgain[0], dbias[0]))

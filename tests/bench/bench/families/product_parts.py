@@ -5,14 +5,16 @@ import math
 from bench.families import Case
 
 LAYOUTS = ("NN", "NT", "TN", "TT")
-BYTES = {"half": 2, "bfloat16": 2, "float": 4, "double": 8, "e4m3": 1, "e5m2": 1, "int8": 1, "int": 4}
-RESULTS = {"e4m3": "half", "e5m2": "half", "int8": "int"}  # of the other types: the same type
+BYTES = {"half": 2, "bfloat16": 2, "float": 4, "double": 8, "e4m3": 1, "e5m2": 1, "int8": 1, "uint8": 1,
+         "int": 4}
+RESULTS = {"e4m3": "half", "e5m2": "half", "int8": "int", "uint8": "int"}  # of the other types: the same type
 RECORDS = {"f16": "half", "bf16": "bfloat16", "f32": "float", "e4m3": "e4m3"}  # the types of external.jsonl
 SPEEDS = {"float": 2**36, "double": 2**36}  # operations in about 2 ms
 FAST = 2**40                                # the same, for the other types
 
 CHUNK = 2**27      # elements in double that a reference uses at one time
 SAMPLES = 256      # rows of a peer's result that are compared
+LAST_ROUNDINGS = 4  # of the sum itself, that its error may have
 TOLERANCE = 0.05   # of a peer, relative to the largest element
 
 
@@ -37,14 +39,15 @@ def shapes(names, *values):
 
 def matrices(b, sets, shape, kind, multiple=1):
     """Matrices, or batches, on random data. The distance of rows is a multiple of `multiple` elements."""
-    low, high = (-128, 127) if kind == "int8" else (-1, 1)
+    low, high = {"int8": (-128, 127), "uint8": (0, 255)}.get(kind, (-1, 1))
     *rest, columns = shape
     return [x[..., :columns] for x in b.random(sets, (*rest, padded(columns, multiple)), kind, low, high)]
 
 
-def results(b, sets, shape, kind, multiple=1):
+def results(b, sets, shape, kind, leading=None):
+    """Matrices, or batches. `leading` is the distance of rows; default: no gaps."""
     *rest, columns = shape
-    return [x[..., :columns] for x in b.empty(sets, (*rest, padded(columns, multiple)), kind)]
+    return [x[..., :columns] for x in b.empty(sets, (*rest, leading or columns), kind)]
 
 
 def padded(columns, multiple):
@@ -55,11 +58,12 @@ class Operands:
     """The matrices of c = a y in a layout, on random data: views of M x K, K x N and M x N.
 
     `c` is our result, and `out` the peers'. With BATCH in the shape, all have a first axis for the batch.
+    With GAP, that many elements are between the rows of c.
     """
 
     def __init__(self, b, shape, multiple=1):
         self.m, self.n, self.k, self.kind = shape["M"], shape["N"], shape["K"], shape["TYPE"]
-        self.batch = shape.get("BATCH")
+        self.batch, self.gap = shape.get("BATCH"), shape.get("GAP", 0)
         layout, result = shape.get("LAYOUT", "NN"), result_type(self.kind)
         self.flops = flops(shape)
         self.bytes = (self.batch or 1) * ((self.m + self.n) * self.k * BYTES[self.kind]
@@ -71,8 +75,8 @@ class Operands:
         self.a, self.lda = self.operand(b, self.m, self.k, layout[0] == "T", multiple)
         self.y, self.ldb = self.operand(b, self.k, self.n, layout[1] == "T", multiple)
         sizes = self.sizes(self.m, self.n)
-        self.c, self.out = (results(b, self.sets, sizes, result, multiple) for _ in range(2))
-        self.ldc = padded(self.n, multiple)
+        self.ldc = padded(self.n, multiple) + self.gap
+        self.c, self.out = (results(b, self.sets, sizes, result, self.ldc) for _ in range(2))
 
     def sizes(self, rows, columns):
         return (rows, columns) if self.batch is None else (self.batch, rows, columns)
@@ -142,7 +146,7 @@ def sum_error(k, kind="half"):
     """
     if kind == "double":
         return 4 * (k + 8) * 2.0**-53
-    if kind == "int8":
+    if kind in ("int8", "uint8"):
         return 0.0
     if kind in ("e4m3", "e5m2"):  # kernels/matmul_float8.tc has the error of an addition of 32 products
         return (k / 32 * 2.0**-14 + 2 * math.sqrt(k) * 2.0**-13) * 2 * math.sqrt(k)
@@ -156,6 +160,9 @@ def in_double(x):
 def worst(actual, a, y, before, after=None):
     """The error of `actual` = after(a y), relative to its bound, part by part so that it fits in memory.
 
+    The bound of the sum is `before`, and some roundings of the sum itself: if a sum of few terms is
+    large, its last partial sums are as large.
+
     after(sum, rows, columns) is what follows the sum, in double; the slices are those of the part.
     """
     import torch
@@ -163,11 +170,16 @@ def worst(actual, a, y, before, after=None):
     from bench import check
 
     (m, k), n = a.shape[-2:], y.shape[-1]
+    rounding = LAST_ROUNDINGS * check.ROUNDING[torch.float64 if a.dtype == torch.float64 else torch.float32]
+
+    def error(part, sum, right):
+        return check.error(part, right, before + rounding * sum.abs())
+
     if a.dim() == 3:
         step = max(1, CHUNK // max(m * k, k * n, m * n))
         pieces = (slice(first, first + step) for first in range(0, a.shape[0], step))
-        return max(check.error(actual[piece], torch.bmm(in_double(a[piece]), in_double(y[piece])), before)
-                   for piece in pieces)
+        sums = ((piece, torch.bmm(in_double(a[piece]), in_double(y[piece]))) for piece in pieces)
+        return max(error(actual[piece], sum, sum) for piece, sum in sums)
     width = max(1, min(n, CHUNK // max(k, 1)))
     height = max(1, min(m, CHUNK // max(k, width)))
     found = 0.0
@@ -176,10 +188,9 @@ def worst(actual, a, y, before, after=None):
         part = in_double(y[:, columns])
         for row in range(0, m, height):
             rows = slice(row, min(row + height, m))
-            right = torch.mm(in_double(a[rows]), part)
-            if after:
-                right = after(right, rows, columns)
-            found = max(found, check.error(actual[rows, columns], right, before))
+            sum = torch.mm(in_double(a[rows]), part)
+            right = after(sum, rows, columns) if after else sum
+            found = max(found, error(actual[rows, columns], sum, right))
     return found
 
 

@@ -190,4 +190,36 @@ class MatmulGrouped(Product):
         return operands.case(b, [kernel.bind(**operands.arguments(i)) for i in range(operands.sets)])
 
 
-FAMILIES = [Matmul(), MatmulMasked(), MatmulDouble(), MatmulFloat8(), MatmulInt8(), MatmulGrouped()]
+class MatmulForm(Product):
+    """Other sources of the product of matmul."""
+
+    types = ("half", "float")
+    multiples = (32, 32, 8)
+
+    def fixed(self):
+        return parts.shapes("M N K LAYOUT TYPE", "8192 8192 8192 NN half", "4096 4096 4096 NN half",
+                            "1024 1024 1024 NN half", "64 14336 4096 NN half", "2048 2048 2048 NN float")
+
+    def external(self, record):
+        return []  # the rows would be those of matmul
+
+
+class MatmulRemat(MatmulForm):
+    name = "matmul_remat"
+
+
+class MatmulBasic(MatmulForm):
+    """Without the axes of the layouts."""
+
+    name, layouts = "matmul_basic", ("NN",)
+
+    def kernel(self, library, operands, layout):
+        return f"{self.name}_{operands.kind}"
+
+
+class MatmulPrefetch(MatmulBasic):
+    name = "matmul_prefetch"
+
+
+FAMILIES = [Matmul(), MatmulMasked(), MatmulDouble(), MatmulFloat8(), MatmulInt8(), MatmulGrouped(),
+            MatmulBasic(), MatmulPrefetch(), MatmulRemat()]

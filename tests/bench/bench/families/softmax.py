@@ -18,7 +18,7 @@ class Softmax(rows.Rows):
         import torch
 
         from bench import check
-        from bench.peers import pytorch, quack
+        from bench.peers import pytorch
 
         m, n, kind = shape["M"], shape["N"], shape["TYPE"]
         size = 2 * m * n * rows.BYTES[kind]
@@ -41,7 +41,7 @@ class Softmax(rows.Rows):
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: torch.softmax(x, 1)), x),
             Triton=rows.triton("softmax", error, b, x, y),
             **rows.tile_cpp("softmax", error, b, x, y),
-            QuACK=lambda: pytorch.launches(quack.function("softmax"), x),
+            QuACK=rows.verified("quack", "softmax", error, x, y),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
 
@@ -82,6 +82,7 @@ class SoftmaxBackward(rows.Rows):
             PyTorch=lambda: pytorch.launches(gradient, y, dy),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(gradient), y, dy),
             Triton=rows.triton("softmax_backward", error, b, y, dy, dx),
+            QuACK=rows.verified("quack", "softmax_backward", error, y, dy, dx),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(dx[0]))
 

@@ -4,7 +4,6 @@ q is B x H x M x D, k and v are B x KV x N x D, in lists with one tensor per set
 query sees all keys.
 """
 
-import importlib.util
 import warnings
 
 import torch
@@ -51,12 +50,6 @@ def of_backend(backend, q, k, v, **options):
             reasons = [line for line in lines if not any(each in line for each in others)]
             raise Absent("PyTorch: " + " ".join(reasons or [str(error).splitlines()[0]])) from None
     return launch
-
-
-def cudnn_frontend():
-    if importlib.util.find_spec("cudnn") is None:
-        raise Absent("the package nvidia-cudnn-frontend is not installed")
-    raise Absent("the benchmark calls cuDNN through PyTorch only")
 
 
 def flex(q, k, v, scale, causal):

@@ -16,12 +16,12 @@ LOG2_E = 1.4426950408889634
 
 @triton.jit
 def over_keys(acc, top, total, queries, k, v, head, last, begin, end, N, scale, MASKED: tl.constexpr,
-              CAUSAL: tl.constexpr, D: tl.constexpr, BN: tl.constexpr, SPECIALIZED: tl.constexpr):
+              CAUSAL: tl.constexpr, D: tl.constexpr, BN: tl.constexpr):
     """One pass over the keys from `begin` to `end`. Query i sees the keys up to last[i].
 
     acc is the sum of the values with the weights 2^(score - top), total is the sum of the weights.
     """
-    for first in tl.range(begin, end, BN, warp_specialize=SPECIALIZED):
+    for first in tl.range(begin, end, BN):
         keys = k.load([head, first, 0]).reshape(BN, D)
         scores = tl.dot(queries, keys.T)
         if MASKED:
@@ -42,7 +42,7 @@ def over_keys(acc, top, total, queries, k, v, head, last, begin, end, N, scale, 
 
 @triton.jit(do_not_specialize=["M", "N", "group"])
 def attention_kernel(q, k, v, o, scale, M, N, group, CAUSAL: tl.constexpr, WHOLE: tl.constexpr,
-                     D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SPECIALIZED: tl.constexpr):
+                     D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """WHOLE: N is a multiple of BN. `group` heads of q share a head of k and v."""
     tile = tl.program_id(0)
     if CAUSAL:
@@ -58,31 +58,26 @@ def attention_kernel(q, k, v, o, scale, M, N, group, CAUSAL: tl.constexpr, WHOLE
     end = N
     if CAUSAL:
         end = tl.minimum(first + BM + N - M, N)
-    if SPECIALIZED:  # Triton 3.6 does not compile a specialized loop before another loop
-        acc, top, total = over_keys(acc, top, total, queries, k, v, head_of_k, last, 0, end, N, scale,
-                                    CAUSAL or not WHOLE, CAUSAL, D, BN, True)
-    else:
-        common = end // BN * BN
-        if CAUSAL:
-            common = tl.minimum(first + N - M + 1, N) // BN * BN  # all queries see the keys before it
-        acc, top, total = over_keys(acc, top, total, queries, k, v, head_of_k, last, 0, common, N, scale,
-                                    False, CAUSAL, D, BN, False)
-        acc, top, total = over_keys(acc, top, total, queries, k, v, head_of_k, last, common, end, N, scale,
-                                    True, CAUSAL, D, BN, False)
+    common = end // BN * BN
+    if CAUSAL:
+        common = tl.minimum(first + N - M + 1, N) // BN * BN  # all queries see the keys before it
+    acc, top, total = over_keys(acc, top, total, queries, k, v, head_of_k, last, 0, common, N, scale,
+                                False, CAUSAL, D, BN)
+    acc, top, total = over_keys(acc, top, total, queries, k, v, head_of_k, last, common, end, N, scale,
+                                True, CAUSAL, D, BN)
     places = o + (head.to(tl.int64) * M + row)[:, None] * D + tl.arange(0, D)[None, :]
     tl.store(places, (acc / total[:, None]).to(o.dtype.element_ty), mask=row[:, None] < M)
 
 
-def configurations(rows, d, specialized):
+def configurations(rows, d):
     """(BM, BN, warps, stages). Shared memory holds Q, and K and V per stage."""
-    tiles = [(64, 64, 4), (64, 128, 4), (128, 64, 4), (128, 128, 4)]
-    if not specialized:
-        tiles += [(128, 64, 8), (128, 128, 8)] + [(16, 64, 4), (16, 128, 4)] * (rows <= 16)
+    tiles = [(64, 64, 4), (64, 128, 4), (128, 64, 4), (128, 128, 4), (128, 64, 8), (128, 128, 8)]
+    tiles += [(16, 64, 4), (16, 128, 4)] * (rows <= 16)
     return [(bm, bn, warps, stages) for bm, bn, warps in tiles for stages in (2, 3, 4)
             if bm <= max(rows, 64) and 2 * d * (bm + 2 * stages * bn) <= SHARED_BYTES]
 
 
-def attention(b, q, k, v, o, scale, causal, specialized, error):
+def attention(b, q, k, v, o, scale, causal, error):
     """The fastest configuration. `error` is a function of the output of set 0.
 
     q and o are B x H x M x D, k and v are B x KV x N x D. The kernel needs a key for each query.
@@ -106,10 +101,9 @@ def attention(b, q, k, v, o, scale, causal, specialized, error):
         def launch(i):
             attention_kernel[(triton.cdiv(rows, bm), heads_of_k * group)](
                 queries[i], keys[i], values[i], o[i], scale * LOG2_E, rows, n, group, CAUSAL=causal,
-                WHOLE=n % bn == 0, D=d, BM=bm, BN=bn, SPECIALIZED=specialized, num_warps=warps,
-                num_stages=stages)
+                WHOLE=n % bn == 0, D=d, BM=bm, BN=bn, num_warps=warps, num_stages=stages)
 
         return launch
 
-    best = b.fastest(launch_of(*each) for each in configurations(rows, d, specialized))
+    best = b.fastest(launch_of(*each) for each in configurations(rows, d))
     return verified(best, lambda: error(o[0]), limit=2)

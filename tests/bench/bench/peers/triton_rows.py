@@ -41,8 +41,7 @@ def softmax(b, x, y):
 
         return launch
 
-    return b.fastest(launch_of(warps, stages, programs) for warps in (1, 2, 4, 8, 16, 32)
-                     if 32 * warps <= max(block, 32)
+    return b.fastest(launch_of(warps, stages, programs) for warps in warps_for(block)
                      for stages, programs in ((1, rows), (2, SMS * 4), (4, SMS * 2)))
 
 

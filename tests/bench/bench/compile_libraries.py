@@ -1,0 +1,78 @@
+"""Measures the size of libraries of a kernel for six GPUs. Needs a C++ compiler. Pure Python.
+
+    archive   a static library: the object of tritonc, as triton_add_kernels() makes it
+    linked    a stripped shared library with the object, the runtime, and exports.py
+"""
+
+import json
+import pathlib
+import sys
+
+from bench import compile_peers, compile_results
+from bench.compile_peers import BENCH
+from bench.process import Failed, run
+
+GPUS = ("75", "80", "86", "89", "90a", "100a")
+CXX = ("c++", "-std=c++20", "-O2", "-fPIC", "-shared", "-s", "-static-libstdc++", "-static-libgcc",
+       "-Wl,--gc-sections")
+
+
+def measure(tools, samples, folder, say):
+    """Name -> entry of "libraries". `samples` has the variants of each source."""
+    folder = folder / "libraries"
+    folder.mkdir()
+    entries = {source.stem: lambda source=source: of_kernel(tools, source, samples[source], folder)
+               for source in samples if source.stem in compile_peers.CASES}
+    if entries:
+        entries[compile_results.RUNTIME] = lambda: of_runtime(tools.tritonc, folder)
+    found = {}
+    for name, entry in entries.items():
+        try:
+            found[name] = entry()
+        except Failed as problem:
+            found[name] = {"failed": str(problem)}
+        say(f"library of {name}: {found[name]}")
+    return found
+
+
+def of_kernel(tools, source, variants, folder):
+    (folder / "variants.json").write_text(json.dumps(variants), encoding="utf-8")
+    run([tools.tritonc, "compile", source, "--arch", ",".join(GPUS), "--variant-file",
+         folder / "variants.json", "--name", "bench", "--object", folder / "kernels.o", "--c-header",
+         folder / "kernels.h", "--manifest", folder / "manifest.json", "--ptxas", tools.ptxas,
+         "--cache-dir", "off", "--quiet"])
+    archive = folder / f"{source.stem}.a"
+    run(["ar", "rcs", archive, folder / "kernels.o"])
+    return {"images": len(images_of(folder / "manifest.json")), "archive": archive.stat().st_size,
+            "linked": linked(tools.tritonc, folder / "kernels.h", [folder / "kernels.o"], folder)}
+
+
+def of_runtime(tritonc, folder):
+    archive, headers = runtime_of(tritonc)
+    return {"images": 0, "archive": archive.stat().st_size,
+            "linked": linked(tritonc, headers / "tritonc" / "runtime.h", [], folder)}
+
+
+def linked(tritonc, header, objects, folder):
+    """The size of a stripped shared library of the kernels of a C header."""
+    runtime, headers = runtime_of(tritonc)
+    run([sys.executable, "-B", BENCH / "exports.py", folder / "exports.cpp", header])
+    run([*CXX, "-I", headers, folder / "exports.cpp", *objects, runtime, "-ldl", "-lpthread", "-o",
+         folder / "library.so"])
+    return (folder / "library.so").stat().st_size
+
+
+def runtime_of(tritonc):
+    """The static library of the runtime, and the folder of its headers: of a build, or installed."""
+    root = pathlib.Path(tritonc).resolve().parent.parent
+    for folder, headers in ((root / "runtime", BENCH.parent.parent / "runtime" / "include"),
+                            (root / "lib", root / "include")):
+        if (folder / "libtritonc_runtime.a").exists():
+            return folder / "libtritonc_runtime.a", headers
+    raise Failed(f"{root} has no libtritonc_runtime.a in runtime/ or lib/")
+
+
+def images_of(manifest):
+    """The images in a file of --manifest."""
+    kernels = json.loads(manifest.read_text(encoding="utf-8"))["kernels"]
+    return [image for kernel in kernels for variant in kernel["variants"] for image in variant["images"]]
