@@ -27,7 +27,7 @@ float truncated(float sum, double term) {
 /// C = A B with K in `parts` parts, added in one order or the other, and stored as T.
 template <typename T>
 Matrix computed(const Matrix &a, const Matrix &b, Add add, int parts, bool is_reversed) {
-  Matrix c = {a.rows, b.columns, std::vector<float>(size_t(a.rows) * size_t(b.columns))};
+  Matrix c = zero_matrix(a.rows, b.columns);
   for (int row = 0; row < a.rows; row++)
     for (int column = 0; column < b.columns; column++) {
       float total = 0;
@@ -35,7 +35,7 @@ Matrix computed(const Matrix &a, const Matrix &b, Add add, int parts, bool is_re
         float sum = 0;
         for (int i = part * a.columns / parts; i < (part + 1) * a.columns / parts; i++) {
           int k = is_reversed ? a.columns - 1 - i : i;
-          sum = add(sum, double(a.at(row, k)) * double(b.at(k, column)));
+          sum = add(sum, a.at(row, k) * b.at(k, column));
         }
         total = add(total, sum);
       }
@@ -46,7 +46,7 @@ Matrix computed(const Matrix &a, const Matrix &b, Add add, int parts, bool is_re
 
 std::string wrong_element(const Matrix &c, const std::vector<Bounded> &expected) {
   return find_wrong_element(
-      c.rows, c.columns, [&](int row, int column) { return double(c.at(row, column)); },
+      c.rows, c.columns, [&](int row, int column) { return c.at(row, column); },
       [&](int row, int column) {
         return expected[size_t(row) * size_t(c.columns) + size_t(column)];
       });
@@ -99,10 +99,25 @@ TEST_CASE("bounded_product: sums of small integers are exact") {
   CHECK(bounded_product<std::int8_t>(a, b)[0].error == 0);
 }
 
+TEST_CASE(
+    "random_matrix: the elements are exact in their type, and double has more bits than float") {
+  auto are_exact = [](const Matrix &matrix, auto narrowed) {
+    return std::all_of(matrix.elements.begin(), matrix.elements.end(),
+                       [&](double element) { return narrowed(element) == element; });
+  };
+  auto to_float = [](double element) { return double(float(element)); };
+  CHECK(are_exact(random_matrix<float>(9, 9), to_float));
+  CHECK(!are_exact(random_matrix<double>(9, 9), to_float));
+  CHECK(are_exact(random_matrix<tritonc::float8_e5m2>(9, 9),
+                  [](double element) { return as_double(tritonc::float8_e5m2(float(element))); }));
+}
+
 TEST_CASE("bounded_product: tf32 rounds the operands") {
   auto to_tf32 = [](Matrix matrix) {
-    for (float &element : matrix.elements)
-      element = std::bit_cast<float>((std::bit_cast<std::uint32_t>(element) + 0x1000) & ~0x1fffu);
+    for (double &element : matrix.elements) {
+      auto bits = std::bit_cast<std::uint32_t>(float(element));
+      element = std::bit_cast<float>((bits + 0x1000) & ~0x1fffu);
+    }
     return matrix;
   };
   Matrix a = random_matrix<float>(9, 300), b = random_matrix<float>(300, 13);

@@ -48,39 +48,59 @@ inline void require(tritonc::status status, const std::string &what) {
 // Row-major without gaps. Elements are in [-1, 1].
 struct Matrix {
   int rows, columns;
-  std::vector<float> elements;
+  std::vector<double> elements;
 
-  float &at(int row, int column) { return elements[size_t(row) * columns + column]; }
-  float at(int row, int column) const { return elements[size_t(row) * columns + column]; }
+  double &at(int row, int column) { return elements[size_t(row) * columns + column]; }
+  double at(int row, int column) const { return elements[size_t(row) * columns + column]; }
 };
+
+inline Matrix zero_matrix(int rows, int columns) {
+  return {rows, columns, std::vector<double>(size_t(rows) * size_t(columns))};
+}
+
+template <typename T> double as_double(T value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return double(value);
+  else
+    return double(float(value));
+}
+
+// The T nearest to `value`, which has at most the bits of a float if T is not double.
+template <typename T> T from_double(double value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return T(value);
+  else
+    return T(float(value));
+}
 
 // Elements are rounded to T, so that reference and kernel have equal inputs. Integers have T's full
 // range.
 template <typename T> Matrix random_matrix(int rows, int columns) {
-  Matrix matrix = {rows, columns, std::vector<float>(size_t(rows) * columns)};
+  Matrix matrix = zero_matrix(rows, columns);
   if constexpr (std::is_integral_v<T>) {
     using Limits = std::numeric_limits<T>;
     std::uniform_int_distribution<int> uniform(Limits::min(), Limits::max());
-    for (float &element : matrix.elements)
-      element = float(uniform(generator));
+    for (double &element : matrix.elements)
+      element = uniform(generator);
     return matrix;
   }
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  for (float &element : matrix.elements)
-    element = float(T(float(uniform(generator))));
+  using Drawn = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  std::uniform_real_distribution<Drawn> uniform(-1, 1);
+  for (double &element : matrix.elements)
+    element = as_double(from_double<T>(uniform(generator)));
   return matrix;
 }
 
 // Integers from -2 to 2. Every type represents them, and sums of their products are exact.
 inline Matrix small_integers(int rows, int columns) {
-  Matrix matrix = {rows, columns, std::vector<float>(size_t(rows) * columns)};
-  for (float &element : matrix.elements)
-    element = float(int(generator() % 5) - 2);
+  Matrix matrix = zero_matrix(rows, columns);
+  for (double &element : matrix.elements)
+    element = int(generator() % 5) - 2;
   return matrix;
 }
 
 inline Matrix transposed(const Matrix &matrix) {
-  Matrix result = {matrix.columns, matrix.rows, std::vector<float>(matrix.elements.size())};
+  Matrix result = zero_matrix(matrix.columns, matrix.rows);
   for (int row = 0; row < matrix.rows; row++)
     for (int column = 0; column < matrix.columns; column++)
       result.at(column, row) = matrix.at(row, column);
@@ -103,13 +123,12 @@ template <typename Work> void in_parallel(int count, const Work &work) {
 }
 
 inline std::vector<double> product(const Matrix &a, const Matrix &b) {
-  std::vector<double> wide(b.elements.begin(), b.elements.end());
   std::vector<double> c(size_t(a.rows) * b.columns);
   in_parallel(a.rows, [&](int row) {
     double *out = &c[size_t(row) * b.columns];
     for (int k = 0; k < a.columns; k++) {
       double factor = a.at(row, k);
-      const double *in = &wide[size_t(k) * b.columns];
+      const double *in = &b.elements[size_t(k) * b.columns];
       for (int column = 0; column < b.columns; column++)
         out[column] += factor * in[column];
     }
@@ -122,13 +141,13 @@ inline std::vector<double> product(const Matrix &a, const Matrix &b) {
 template <typename T>
 std::vector<Bounded> bounded_product(const Matrix &a, const Matrix &b, double operand_error = 0) {
   auto magnitudes_of = [](Matrix matrix) {
-    for (float &element : matrix.elements)
+    for (double &element : matrix.elements)
       element = std::fabs(element);
     return matrix;
   };
   auto is_whole = [](const Matrix &matrix) {
     return std::all_of(matrix.elements.begin(), matrix.elements.end(),
-                       [](float element) { return element == std::trunc(element); });
+                       [](double element) { return element == std::trunc(element); });
   };
   std::vector<double> values = product(a, b), sums = product(magnitudes_of(a), magnitudes_of(b));
   bool are_integers = is_whole(a) && is_whole(b);
@@ -148,13 +167,13 @@ template <typename T> std::vector<Bounded> stored_as(std::vector<Bounded> elemen
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// A matrix in device memory with leading dimension `leading`. It begins `lead` elements after the
-// beginning of its buffer, and ends at the buffer's end.
+// A matrix in device memory with leading dimension `leading`. Its buffer has `lead` elements before
+// the matrix, and `trail` elements after it.
 template <typename T> class DeviceMatrix {
 public:
-  DeviceMatrix(int rows, int columns, int leading, int lead)
+  DeviceMatrix(int rows, int columns, int leading, int lead, int trail = 0)
       : rows_(rows), columns_(columns), leading_(leading), lead_(lead),
-        host_(lead + (rows > 0 ? size_t(rows - 1) * leading + columns : 0)) {
+        end_(lead + (rows > 0 ? size_t(rows - 1) * leading + columns : 0)), host_(end_ + trail) {
     std::memset(static_cast<void *>(host_.data()), 0xff, host_.size() * sizeof(T)); // NaN
     require(memory_.allocate(std::max<size_t>(host_.size(), 1)), "allocation");
   }
@@ -162,7 +181,7 @@ public:
   void write(const Matrix &matrix) {
     for (int row = 0; row < rows_; row++)
       for (int column = 0; column < columns_; column++)
-        at(row, column) = T(matrix.at(row, column));
+        at(row, column) = from_double<T>(matrix.at(row, column));
     poison();
   }
 
@@ -182,14 +201,14 @@ public:
   T *data() const { return memory_.data() + lead_; }
   T &at(int row, int column) { return host_[lead_ + size_t(row) * leading_ + column]; }
 
-  // Whether the memory before the matrix and between its rows is unchanged.
+  // Whether the memory before the matrix, between its rows and after it is unchanged.
   bool gaps_are_untouched() const {
     const auto *bytes = reinterpret_cast<const unsigned char *>(host_.data());
     auto untouched = [&](size_t from, size_t to) {
       return std::all_of(bytes + from * sizeof(T), bytes + to * sizeof(T),
                          [](unsigned char byte) { return byte == 0xff; });
     };
-    if (!untouched(0, lead_))
+    if (!untouched(0, lead_) || !untouched(end_, host_.size()))
       return false;
     for (int row = 0; row + 1 < rows_; row++)
       if (!untouched(lead_ + size_t(row) * leading_ + columns_, lead_ + size_t(row + 1) * leading_))
@@ -199,16 +218,10 @@ public:
 
 private:
   int rows_, columns_, leading_, lead_;
+  size_t end_; // of the matrix, in elements
   std::vector<T> host_;
   tritonc::buffer<T> memory_;
 };
-
-template <typename T> double as_double(T value) {
-  if constexpr (std::is_arithmetic_v<T>)
-    return double(value);
-  else
-    return double(float(value));
-}
 
 // Describes the first element whose error is above its bound; "" if there is none.
 template <typename T>

@@ -114,7 +114,7 @@ void chains() {
   constexpr int launches = 60;
   auto run = [](const std::string &what, int m, int n, auto launch) {
     Matrix a = random_matrix<tritonc::half>(m, n);
-    Matrix next = {n, n, std::vector<float>(size_t(n) * size_t(n))};
+    Matrix next = zero_matrix(n, n);
     for (int k = 0; k < n; k++)
       next.at(k, (k + 1) % n) = 1;
     DeviceMatrix<tritonc::half> x(m, n, n, 0), y(m, n, n, 0), by(n, n, n, 0);
@@ -320,7 +320,7 @@ void overlapping_results() {
   Matrix a = random_matrix<tritonc::half>(n, n), keeps = random_matrix<float>(1, n);
   DeviceMatrix<tritonc::half> both(n, n, n, 0), device_b(n, n, n, 0);
   auto run = [&](const auto &tile, bool keeps_positive) -> std::string {
-    Matrix b = {n, n, std::vector<float>(size_t(n) * size_t(n))};
+    Matrix b = zero_matrix(n, n);
     for (int column = 0; column < n; column++)
       b.at(column, column) = keeps_positive == (keeps.at(0, column) > 0);
     both.write(a);
@@ -484,7 +484,7 @@ template <typename T> void transpositions(const char *type) {
       require(tritonc::synchronize(), "transpose");
       to.read();
       std::vector<Bounded> expected;
-      for (float element : y.elements)
+      for (double element : y.elements)
         expected.push_back({element, 0});
       std::string problem =
           launched.ok() ? compare(to, expected, n, m) : std::string(launched.message().c_str());

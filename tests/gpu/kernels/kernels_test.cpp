@@ -1,6 +1,6 @@
-// Runs the shipped kernels on the GPU, except the basic matmuls (see device_test.cpp and
-// types_test.cpp): every compiled variant at several sizes, odd sizes too, on random inputs.
-// Compares the results with double precision.
+// Runs the shipped kernels on the GPU: every compiled variant at several sizes, odd sizes too, on
+// random inputs. Compares the results with double precision. device_test.cpp has more tiles of the
+// matmuls.
 //
 //     ./kernels_test                      # all
 //     ./kernels_test transpose softmax    # only these families

@@ -1,4 +1,4 @@
-// Matmul kernels beyond C = A B in whole tiles: any size, strided, grouped, batched, block-sparse.
+// Matmuls with unusual strides, and of block-sparse matrices. See also product_matrix.cpp.
 
 #include "matmul_parts.h"
 
@@ -11,145 +11,6 @@ namespace kernels = shipped_matmul;
 using kernels::A;
 using kernels::B;
 using kernels::SIZES;
-
-template <typename T, A a, B b, SIZES sizes> void masked() {
-  using Kernel = kernels::matmul_masked<T, a, b, sizes>;
-  constexpr bool aligned = sizes == SIZES::aligned;
-  for (const Shape &shape : shapes()) {
-    Operands<T> with(shape, a == A::T, b == B::T, aligned ? 16 / int(sizeof(T)) : 3,
-                     aligned ? 0 : 1);
-    std::vector<double> expected = product(with.a, with.b);
-    for (const auto &tile : Kernel::variants()) {
-      with.c = DeviceMatrix<T>(shape.m, shape.n, with.ldc, aligned ? 0 : 1);
-      with.c.poison();
-      std::string problem = outcome(Kernel::launch({},
-                                                   {.A = with.device_a.data(),
-                                                    .B = with.device_b.data(),
-                                                    .C = with.c.data(),
-                                                    .M = shape.m,
-                                                    .N = shape.n,
-                                                    .K = shape.k,
-                                                    .lda = with.lda,
-                                                    .ldb = with.ldb,
-                                                    .ldc = with.ldc},
-                                                   tile));
-      if (problem.empty())
-        problem = compare_matmul(with.c, expected, shape.m, shape.n, shape.k);
-      check(text("matmul_masked<%s, %d, %d, %s> TM=%d TN=%d TK=%d %d x %d x %d", name_of<T>, int(a),
-                 int(b), aligned ? "aligned" : "any", tile.TM, tile.TN, tile.TK, shape.m, shape.n,
-                 shape.k),
-            problem);
-    }
-  }
-}
-
-// Batches of three matmuls, with one common B or one B each.
-template <typename T, A a, B b, SIZES sizes> void batched() {
-  using Kernel = kernels::matmul_batched<T, a, b, sizes>;
-  constexpr bool aligned = sizes == SIZES::aligned;
-  constexpr int batch = 3, multiple = aligned ? 16 / int(sizeof(T)) : 1;
-  for (const Shape &shape : shapes()) {
-    if (shape.m * shape.n > 200000)
-      continue;
-    bool same_b = shape.m % 2;
-    auto stored_rows = [](bool is_transposed, int rows, int columns) {
-      return is_transposed ? columns : rows;
-    };
-    int a_rows = stored_rows(a == A::T, shape.m, shape.k), a_columns = shape.m + shape.k - a_rows;
-    int b_rows = stored_rows(b == B::T, shape.k, shape.n), b_columns = shape.k + shape.n - b_rows;
-    int lda = distance(a_columns, multiple), ldb = distance(b_columns, multiple),
-        ldc = distance(shape.n, multiple);
-    // The matrices of a batch follow one another in memory.
-    Matrix all_a = random_matrix<T>(batch * a_rows, a_columns),
-           all_b = random_matrix<T>(batch * b_rows, b_columns);
-    DeviceMatrix<T> device_a(all_a.rows, a_columns, lda, 0),
-        device_b(all_b.rows, b_columns, ldb, 0);
-    device_a.write(all_a);
-    device_b.write(all_b);
-    std::vector<double> expected;
-    for (int number = 0; number < batch; number++) {
-      auto part = [](const Matrix &all, int rows, int first) {
-        auto begin = all.elements.begin() + std::ptrdiff_t(first) * all.columns;
-        return Matrix{rows, all.columns, {begin, begin + std::ptrdiff_t(rows) * all.columns}};
-      };
-      Matrix one_a = part(all_a, a_rows, number * a_rows);
-      Matrix one_b = part(all_b, b_rows, same_b ? 0 : number * b_rows);
-      std::vector<double> one =
-          product(a == A::T ? transposed(one_a) : one_a, b == B::T ? transposed(one_b) : one_b);
-      expected.insert(expected.end(), one.begin(), one.end());
-    }
-    for (const auto &tile : Kernel::variants()) {
-      DeviceMatrix<T> c(batch * shape.m, shape.n, ldc, 0);
-      c.poison();
-      std::string problem =
-          outcome(Kernel::launch({},
-                                 {.A = device_a.data(),
-                                  .B = device_b.data(),
-                                  .C = c.data(),
-                                  .BATCH = batch,
-                                  .M = shape.m,
-                                  .N = shape.n,
-                                  .K = shape.k,
-                                  .lda = lda,
-                                  .ldb = ldb,
-                                  .ldc = ldc,
-                                  .batch_a = std::int64_t(a_rows) * lda,
-                                  .batch_b = same_b ? 0 : std::int64_t(b_rows) * ldb,
-                                  .batch_c = std::int64_t(shape.m) * ldc},
-                                 tile));
-      if (problem.empty())
-        problem = compare_matmul(c, expected, batch * shape.m, shape.n, shape.k);
-      check(text("matmul_batched<%s, %d, %d, %s> TM=%d TN=%d TK=%d %d x %d x %d", name_of<T>,
-                 int(a), int(b), aligned ? "aligned" : "any", tile.TM, tile.TN, tile.TK, shape.m,
-                 shape.n, shape.k),
-            problem);
-    }
-  }
-}
-
-template <typename T, A a, B b> void in_layouts() {
-  masked<T, a, b, SIZES::any>();
-  masked<T, a, b, SIZES::aligned>();
-  batched<T, a, b, SIZES::any>();
-  batched<T, a, b, SIZES::aligned>();
-}
-
-template <typename T> void in_layouts() {
-  in_layouts<T, A::N, B::N>();
-  in_layouts<T, A::N, B::T>();
-  in_layouts<T, A::T, B::N>();
-  in_layouts<T, A::T, B::T>();
-}
-
-template <typename T> void grouped() {
-  using Kernel = kernels::matmul_grouped<T>;
-  std::vector<Shape> all = shapes();
-  if (!emulated())
-    all.push_back({2000, 500, 100}); // several groups; the last one has fewer rows
-  for (const Shape &shape : all) {
-    Operands<T> with(shape, false, false, 8);
-    std::vector<double> expected = product(with.a, with.b);
-    for (const auto &tile : Kernel::variants()) {
-      with.c.poison();
-      std::string problem = outcome(Kernel::launch({},
-                                                   {.A = with.device_a.data(),
-                                                    .B = with.device_b.data(),
-                                                    .C = with.c.data(),
-                                                    .M = shape.m,
-                                                    .N = shape.n,
-                                                    .K = shape.k,
-                                                    .lda = with.lda,
-                                                    .ldb = with.ldb,
-                                                    .ldc = with.ldc},
-                                                   tile));
-      if (problem.empty())
-        problem = compare_matmul(with.c, expected, shape.m, shape.n, shape.k);
-      check(text("matmul_grouped<%s> TM=%d TN=%d TK=%d %d x %d x %d", name_of<T>, tile.TM, tile.TN,
-                 tile.TK, shape.m, shape.n, shape.k),
-            problem);
-    }
-  }
-}
 
 // A has a negative row stride and a column stride of 2, B a row stride of 0, C is transposed.
 template <typename T> void strided() {
@@ -315,14 +176,9 @@ template <typename T> void block_sparse() {
 }
 
 void test() {
-  in_layouts<tritonc::half>();
-  in_layouts<tritonc::bfloat16>();
-  in_layouts<float>();
   block_sparse<tritonc::half>();
   block_sparse<tritonc::bfloat16>();
   block_sparse<float>();
-  grouped<tritonc::half>();
-  grouped<float>();
   strided<tritonc::half>();
   strided<float>();
   far_apart<tritonc::half>();

@@ -9,6 +9,11 @@ namespace device_tests {
 template <typename T> inline constexpr const char *name_of = "float";
 template <> inline constexpr const char *name_of<tritonc::half> = "half";
 template <> inline constexpr const char *name_of<tritonc::bfloat16> = "bfloat16";
+template <> inline constexpr const char *name_of<double> = "double";
+template <> inline constexpr const char *name_of<tritonc::float8_e4m3> = "e4m3";
+template <> inline constexpr const char *name_of<tritonc::float8_e5m2> = "e5m2";
+template <> inline constexpr const char *name_of<std::int8_t> = "int8";
+template <> inline constexpr const char *name_of<std::uint8_t> = "uint8";
 
 /// The relative error of one rounding to T.
 template <typename T> inline constexpr double rounding = 1e-6;
@@ -27,6 +32,40 @@ inline std::vector<Shape> shapes() {
   return {{1, 1, 1},      {33, 65, 17},     {100, 150, 70},  {64, 128, 64},
           {7, 200, 0},    {0, 65, 17},      {33, 0, 17},     {261, 517, 203},
           {16, 64, 4096}, {24, 1000, 4104}, {1000, 777, 333}};
+}
+
+/// Whether A and B are transposed: the axes A and B of the kernels.
+struct Layout {
+  bool a_transposed, b_transposed;
+
+  template <typename A> constexpr A a() const { return a_transposed ? A::T : A::N; }
+  template <typename B> constexpr B b() const { return b_transposed ? B::T : B::N; }
+  const char *name() const {
+    return a_transposed ? b_transposed ? "TT" : "TN" : b_transposed ? "NT" : "NN";
+  }
+};
+
+/// Calls run.operator()<layout>() for all four layouts.
+template <typename Run> void in_layouts(Run run) {
+  run.template operator()<Layout{false, false}>();
+  run.template operator()<Layout{false, true}>();
+  run.template operator()<Layout{true, false}>();
+  run.template operator()<Layout{true, true}>();
+}
+
+/// Sets the row strides of a matmul, or the six strides of matmul_strided.
+template <typename Arguments>
+void set_strides(Arguments &arguments, const Layout &layout, int lda, int ldb, int ldc) {
+  if constexpr (requires { arguments.am; }) {
+    arguments.am = arguments.ak = arguments.bk = arguments.bn = arguments.cn = 1;
+    (layout.a_transposed ? arguments.ak : arguments.am) = lda;
+    (layout.b_transposed ? arguments.bn : arguments.bk) = ldb;
+    arguments.cm = ldc;
+  } else {
+    arguments.lda = lda;
+    arguments.ldb = ldb;
+    arguments.ldc = ldc;
+  }
 }
 
 inline int distance(int columns, int multiple) { return (columns / multiple + 1) * multiple; }
