@@ -24,7 +24,7 @@ from bench.statistics import quantile
 GPU = "sm_90a"
 VARIANTS = 6  # in the sample of a kernel
 ROUNDS = 7
-STEPS = 3000  # of the reference
+STEPS = 600   # of the reference, which then takes about as long as the ptxas of an image
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,6 +259,9 @@ def measure(tools, sources, say, commit="", rounds=ROUNDS):
                                   date=time.strftime("%Y-%m-%d", time.gmtime()), rounds=rounds)
     running, references = [], []
 
+    def identity():
+        return tools.tritonc.stat().st_ino, tools.tritonc.stat().st_mtime_ns
+
     def attempt(kind, name, action):
         """The result of the action. If it fails, that is the entry of the results, and the result is None."""
         try:
@@ -267,6 +270,7 @@ def measure(tools, sources, say, commit="", rounds=ROUNDS):
             found[kind.part][name] = {"failed": str(problem)}
             return None
 
+    before = identity()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         reference = Reference(tools.ptxas, folder)
@@ -289,4 +293,6 @@ def measure(tools, sources, say, commit="", rounds=ROUNDS):
         found["reference"] = {"ptx": reference.digest(), "seconds": compile_results.cost(references)}
         samples = {each.source: each.sample for each in running if isinstance(each, Kernel)}
         found["libraries"] = compile_libraries.measure(tools, samples, folder, say)
+    if identity() != before:
+        raise ValueError(f"{tools.tritonc} changed during the measurement: measure again")
     return found

@@ -13,11 +13,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
 import bench.peers
-from bench import compare, compile_cost, compile_peers, compile_results, compile_table
+from bench import compare, compile_cost, compile_libraries, compile_peers, compile_results, compile_table
 from bench import main, pages, process, report, results
 from bench.peers import Absent
 
@@ -206,6 +207,15 @@ class Measurement(Folder):
         self.assertGreater(softmax["archive"], 60)
         self.assertEqual(found["libraries"]["runtime"], {"images": 0, "archive": 7, "linked": 7})
 
+    def test_a_library_exports_its_kernels(self):
+        header = self.program("kernels.h", """typedef struct bench_copy_args { int n; } bench_copy_args;
+            bench_copy_launch(tritonc_stream stream, const bench_copy_args *arguments) {
+              return tritonc_launch(&copy_kernel, stream, arguments, NULL, NULL);""")
+        text = compile_libraries.exports(header)
+        self.assertIn("kernels[] = {&copy_kernel, nullptr};", text)
+        self.assertIn(f'#include "{header}"\n', text)
+        self.assertIn("kernels[] = {nullptr};", compile_libraries.exports(self.program("empty.h", "")))
+
     def test_a_library_without_the_runtime_fails(self):
         (self.folder / "runtime" / "libtritonc_runtime.a").unlink()
         found = self.measure("softmax")
@@ -221,6 +231,15 @@ class Measurement(Folder):
     def test_without_a_kernel_that_compiles_there_are_no_results(self):
         with self.assertRaisesRegex(ValueError, "no kernel compiles: .*: error: broken$"):
             self.measure("broken")
+
+    def test_a_tritonc_that_is_replaced_meanwhile_is_an_error(self):
+        def replace(line):
+            shutil.copy(TESTS / "fake_tritonc.py", self.program("bin/other", ""))
+            os.replace(self.folder / "bin" / "other", self.folder / "bin" / "tritonc")
+
+        self.said = types.SimpleNamespace(append=replace)
+        with self.assertRaisesRegex(ValueError, "tritonc changed during the measurement"):
+            self.measure("copy")
 
     def test_a_cache_without_effect_is_a_failure(self):
         found = self.measure("forgets", "copy")
@@ -520,7 +539,7 @@ class Page(Folder):
         self.assertEqual(self.blocks().count(report.NOTHING[0]), len(compile_table.BLOCKS))
 
 
-DIGEST = "9300189f509af6e8ab92459a5de71da6ad0816e4853386b287c8a9c47595369d"
+DIGEST = "7dd85f2c4348864b71459ddf10d3027a40d2fd374f97929cf85c8dd69ff64eb1"
 
 if __name__ == "__main__":
     unittest.main()
