@@ -8,8 +8,8 @@
 
 #include "diagnose/lint.h"
 
-#include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
+#include "analysis/narrow_accesses.h"
 #include "analysis/tensor_access.h"
 #include "passes/pipeline.h"
 
@@ -124,54 +124,6 @@ bool is_guarded(const Value *mask, int rank, int axis) {
 
 // --- Missing `__multipleof` assumptions ----------------------------------------------------------
 
-// The integer parameters in the polynomials.
-std::vector<Parameter *> parameters_in(const std::vector<Poly> &polys, Function &kernel) {
-  std::vector<Parameter *> found;
-  for (const Poly &poly : polys)
-    for (const auto &[operands, coefficient] : poly.terms)
-      for (const Value *operand : operands)
-        for (Parameter &parameter : kernel.parameters)
-          if (parameter.value == operand &&
-              std::find(found.begin(), found.end(), &parameter) == found.end())
-            found.push_back(&parameter);
-  return found;
-}
-
-// The limits of a mask along an axis; empty if they are unknown.
-std::vector<Poly> limits_of(const Value *mask, int rank, int axis) {
-  std::vector<Poly> limits;
-  if (mask && !mask->type.is_scalar())
-    for (const Bound &bound : bounds_of(mask, rank).value_or(std::vector<Bound>()))
-      if (bound.axis == axis)
-        limits.push_back(bound.before);
-  return limits;
-}
-
-// The parameters in `polys` that must be multiples of `wanted` so that the access moves `wanted`
-// elements at a time. Empty if that does not suffice. Assumes all possible multiples, then drops
-// each assumption that does not help. All other parameters stay unknown. This function changes
-// `kernel` temporarily and restores it.
-std::vector<const Parameter *> needed_multiples(const Op &access, const std::vector<Poly> &polys,
-                                                int64_t wanted, Function &kernel) {
-  const Value *view = access.operand(0), *mask = mask_of(access);
-  std::vector<std::pair<Parameter *, int>> before;
-  for (Parameter *parameter : parameters_in(polys, kernel))
-    if (parameter->multiple_of % wanted != 0)
-      before.emplace_back(parameter, std::exchange(parameter->multiple_of, int(wanted)));
-  bool helps = vector_elements(view, mask, kernel) >= wanted;
-  std::vector<const Parameter *> needed;
-  for (auto &[parameter, multiple] : before) {
-    int declared = std::exchange(parameter->multiple_of, multiple);
-    if (helps && vector_elements(view, mask, kernel) < wanted) {
-      needed.push_back(parameter);
-      parameter->multiple_of = declared;
-    }
-  }
-  for (auto &[parameter, multiple] : before)
-    parameter->multiple_of = multiple;
-  return needed;
-}
-
 // Whether `parameter` is a leading dimension of the tile: the only symbol in a stride.
 bool is_leading_dimension(const Parameter *parameter, const Affine &form, const Shape &shape) {
   for (size_t d = 0; d < shape.size(); d++) {
@@ -183,45 +135,35 @@ bool is_leading_dimension(const Parameter *parameter, const Affine &form, const 
   return false;
 }
 
-// Whether the kernel has matmuls, but no schedule copies their operands with TMA. TMA checks the
-// bounds itself, so a mask does not make its copies narrower. Other copies are as narrow as the mask
-// requires.
-bool multiplies_without_tma(Function &kernel) {
-  MatmulLoopResult loop = find_matmul_loop(kernel);
-  return !loop.found && loop.why != NoMatmulLoop::no_dot;
-}
-
-bool has_rows(const Shape &shape, int contiguous) {
-  for (int d = 0; d < int(shape.size()); d++)
-    if (d != contiguous && shape[size_t(d)] > 1)
-      return true;
-  return false;
-}
-
 // Whether the kernel probably supports sizes that are not multiples, so that an assumption would
-// not hold. A mask along the contiguous axis says so. The exceptions are accesses of less than 4
-// bytes, which cp.async cannot copy:
-//   - because of a leading dimension: such rows are usually multiples, and the mask is for the last
-//     tile;
-//   - because of the mask of a matmul's tile, if TMA cannot copy it either.
+// not hold. A mask along the contiguous axis says so. The exception are accesses of less than 4
+// bytes, which cp.async cannot copy, because of a leading dimension: such rows are usually multiples,
+// and the mask is for the last tile.
 bool supports_all_sizes(const Op &access, const Affine &form, int axis, int64_t width,
-                        const std::vector<const Parameter *> &needed, bool without_tma) {
+                        const std::vector<const Parameter *> &needed) {
   constexpr int64_t min_copy_bytes = 4; // of cp.async
   const Type &type = access.operand(0)->type;
   const Value *mask = mask_of(access);
   if (!mask || mask->type.is_scalar() || !is_guarded(mask, type.rank(), axis))
     return false;
-  if (width * bytes_of(type.elem) >= min_copy_bytes)
-    return true;
-  return !(without_tma && has_rows(type.shape, axis)) &&
+  return width * bytes_of(type.elem) >= min_copy_bytes ||
          std::none_of(needed.begin(), needed.end(), [&](const Parameter *parameter) {
            return is_leading_dimension(parameter, form, type.shape);
          });
 }
 
+// Whether a library has code of its own in which the parameters are multiples.
+bool is_specialized_for(const std::vector<const Parameter *> &parameters, int64_t multiple,
+                        const std::vector<Divisor> &specialized) {
+  return std::all_of(parameters.begin(), parameters.end(), [&](const Parameter *parameter) {
+    return std::any_of(specialized.begin(), specialized.end(), [&](const Divisor &divisor) {
+      return divisor.parameter == parameter->name && divisor.number % multiple == 0;
+    });
+  });
+}
+
 void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
-  constexpr int widest_bytes = 16;
-  const bool without_tma = multiplies_without_tma(kernel);
+  const std::vector<Divisor> specialized = widening_divisors(kernel);
   std::set<const Parameter *> said;
   std::vector<const Op *> accesses;
   for_each_op(*kernel.body, [&](const Op &op) {
@@ -234,18 +176,14 @@ void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
     std::optional<Affine> form = affine_of(view);
     if (!axis || !form)
       continue;
-    int64_t wanted = std::min<int64_t>(widest_bytes / bytes_of(view->type.elem),
-                                       view->type.shape[size_t(*axis)]);
+    int64_t wanted = widest_elements(view);
     int64_t width = vector_elements(view, mask_of(*op), kernel);
     if (width >= wanted)
       continue;
-    std::vector<Poly> polys = form->strides;
-    polys.push_back(form->offset);
-    if (without_tma)
-      for (const Poly &limit : limits_of(mask_of(*op), view->type.rank(), *axis))
-        polys.push_back(limit);
-    std::vector<const Parameter *> needed = needed_multiples(*op, polys, wanted, kernel);
-    if (supports_all_sizes(*op, *form, *axis, width, needed, without_tma))
+    std::vector<const Parameter *> needed =
+        parameters_that_widen(*op, wanted, Assumable::address, kernel);
+    if (supports_all_sizes(*op, *form, *axis, width, needed) ||
+        is_specialized_for(needed, wanted, specialized))
       continue;
     std::string names;
     bool is_new = false;

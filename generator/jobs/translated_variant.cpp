@@ -6,8 +6,10 @@
 
 #include "jobs/translated_variant.h"
 
+#include "analysis/narrow_accesses.h"
 #include "diagnose/lint.h"
 #include "jobs/kernel_job.h"
+#include "passes/pipeline.h"
 #include "support/parallel_for.h"
 #include "variants/specialization.h"
 
@@ -35,36 +37,77 @@ std::optional<Error> find_kernel_twice(const std::vector<TranslatedVariant> &var
   return std::nullopt;
 }
 
-// Inserts the specialized kernels of one variant before each general kernel. With
-// `only_specialized`, the first specialized kernel replaces the general kernel. Per specialization,
-// sets `is_known` if it applies to a kernel, and `is_used` if it changes a kernel.
-std::optional<Error> add_specialized(std::vector<ir::Function> &functions,
-                                     const std::vector<Specialization> &all, bool only_specialized,
-                                     const std::function<bool(const ir::Function &)> &is_wanted,
-                                     std::vector<bool> &is_known, std::vector<bool> &is_used) {
+// What became of the specializations of the user.
+struct UserSpecializations {
+  std::vector<Specialization> all;
+  std::vector<bool> is_known; // it applies to a kernel
+  std::vector<bool> is_used;  // it changes a kernel
+};
+
+// The specialized kernels of `general`, in the order of the user's specializations. `is_chosen` is
+// set if the user chose the specializations of this kernel, or that it has none.
+Result<std::vector<ir::Function>> specialized_by_user(const ir::Function &general,
+                                                      UserSpecializations &user, bool &is_chosen) {
   std::vector<ir::Function> result;
-  for (ir::Function &general : functions) {
-    bool has_specialized = false;
-    for (size_t i = 0; i < all.size() && is_wanted(general); i++) {
-      if (!all[i].is_about(general))
-        continue;
-      is_known[i] = true;
-      if (all[i].text().empty() || has_others(general, all[i], all)) { // the user disabled it
-        is_used[i] = true;
-        continue;
-      }
-      if (std::optional<Error> failure = all[i].problem_with(general))
-        return failure;
-      std::optional<ir::Function> specialized = all[i].apply_to(general);
-      if (!specialized)
-        continue;
-      has_specialized = is_used[i] = true;
-      result.push_back(std::move(*specialized));
-      if (only_specialized)
-        break;
+  is_chosen = false;
+  for (size_t i = 0; i < user.all.size(); i++) {
+    const Specialization &one = user.all[i];
+    if (!one.is_about(general))
+      continue;
+    is_chosen = user.is_known[i] = true;
+    if (one.text().empty() || has_others(general, one, user.all)) { // the user disabled it
+      user.is_used[i] = true;
+      continue;
     }
-    if (!only_specialized || !has_specialized)
-      result.push_back(std::move(general));
+    if (std::optional<Error> failure = one.problem_with(general))
+      return *failure;
+    if (std::optional<ir::Function> specialized = one.apply_to(general)) {
+      user.is_used[i] = true;
+      result.push_back(std::move(*specialized));
+    }
+  }
+  return result;
+}
+
+// The assumptions under which the accesses of `kernel` are wide; nullopt if they are wide anyway.
+std::optional<Specialization> wide_accesses(const ir::Function &kernel) {
+  ir::Function canonical = canonical_form(kernel);
+  std::vector<std::string> assumptions;
+  for (const Divisor &divisor : widening_divisors(canonical))
+    assumptions.push_back(divisor.parameter + " % " + std::to_string(divisor.number));
+  if (assumptions.empty())
+    return std::nullopt;
+  Result<Specialization> wide = Specialization::parse(llvm::join(assumptions, " && "));
+  return wide && !wide->problem_with(kernel) ? std::optional(*wide) : std::nullopt;
+}
+
+// Inserts the specialized kernels before each general kernel. `wide` has the compiler's own
+// specialization per kernel. Only a library has several codes of a kernel: for another stage, the
+// user's first specialization replaces the general kernel.
+std::optional<Error> add_specialized(std::vector<ir::Function> &functions, bool is_library,
+                                     const std::function<bool(const ir::Function &)> &is_wanted,
+                                     const std::vector<std::optional<Specialization>> &wide,
+                                     UserSpecializations &user) {
+  std::vector<ir::Function> result;
+  for (size_t i = 0; i < functions.size(); i++) {
+    ir::Function &general = functions[i];
+    std::vector<ir::Function> specialized;
+    if (is_wanted(general)) {
+      bool is_chosen = false;
+      Result<std::vector<ir::Function>> by_user = specialized_by_user(general, user, is_chosen);
+      if (!by_user)
+        return by_user.error();
+      specialized = std::move(*by_user);
+      if (!is_chosen && is_library && wide[i])
+        if (std::optional<ir::Function> own = wide[i]->apply_to(general))
+          specialized.push_back(std::move(*own));
+    }
+    if (!is_library && !specialized.empty()) {
+      result.push_back(std::move(specialized.front()));
+      continue;
+    }
+    std::move(specialized.begin(), specialized.end(), std::back_inserter(result));
+    result.push_back(std::move(general));
   }
   functions = std::move(result);
   return std::nullopt;
@@ -153,30 +196,33 @@ void find_unused_axes(const std::vector<TranslatedVariant> &variants, Diagnostic
 std::optional<Error> add_specialized_kernels(const CompileOptions &options,
                                              std::vector<TranslatedVariant> &variants,
                                              DiagnosticList &diagnostics) {
-  if (options.specialize.empty())
-    return std::nullopt;
   Result<std::vector<Specialization>> all = parse_specializations(options.specialize);
   if (!all)
     return all.error();
-  std::vector<bool> is_known(all->size()), is_used(all->size());
-  for (TranslatedVariant &variant : variants)
-    for (std::vector<ir::Function> *functions :
-         {&variant.front_end.kernels, &variant.front_end.checked})
-      if (std::optional<Error> failure = add_specialized(
-              *functions, *all, options.stage != Stage::library,
-              [&](const ir::Function &kernel) { return is_wanted(variant, kernel, options.gpus); },
-              is_known, is_used))
+  UserSpecializations user = {*all, std::vector<bool>(all->size()), std::vector<bool>(all->size())};
+  for (TranslatedVariant &variant : variants) {
+    FrontEndResult &front_end = variant.front_end;
+    auto wants = [&](const ir::Function &kernel) {
+      return is_wanted(variant, kernel, options.gpus);
+    };
+    std::vector<std::optional<Specialization>> wide;
+    for (const ir::Function &kernel : front_end.kernels)
+      wide.push_back(wide_accesses(kernel));
+    for (std::vector<ir::Function> *functions : {&front_end.kernels, &front_end.checked})
+      if (std::optional<Error> failure =
+              add_specialized(*functions, options.stage == Stage::library, wants, wide, user))
         return failure;
+  }
   std::vector<const ir::Function *> kernels;
   for (const TranslatedVariant &variant : variants)
     for (const ir::Function &kernel : variant.front_end.kernels)
       if (is_wanted(variant, kernel, options.gpus))
         kernels.push_back(&kernel);
-  for (size_t i = 0; i < all->size(); i++) {
-    if (!is_known[i])
-      return (*all)[i].unknown_to(kernels);
-    if (!is_used[i])
-      diagnostics.add(diagnostic(Message::specialization_without_effect, {(*all)[i].text()}));
+  for (size_t i = 0; i < user.all.size(); i++) {
+    if (!user.is_known[i])
+      return user.all[i].unknown_to(kernels);
+    if (!user.is_used[i])
+      diagnostics.add(diagnostic(Message::specialization_without_effect, {user.all[i].text()}));
   }
   return std::nullopt;
 }

@@ -41,8 +41,9 @@ std::optional<Error> check_kernels(const CompileOptions &options, const Plan &pl
 /// Adds a warning to `diagnostics` for each axis whose macros no source uses in any variant.
 void find_unused_axes(const std::vector<TranslatedVariant> &variants, DiagnosticList &diagnostics);
 
-/// Adds the specialized kernels (specialization.h) to all variants. Adds a warning to `diagnostics`
-/// for each specialization that changes nothing.
+/// Adds the specialized kernels (specialization.h) to all variants: those of --specialize, and the
+/// compiler's own for arguments that allow wide accesses (analysis/narrow_accesses.h). Adds a warning
+/// to `diagnostics` for each option that changes nothing.
 std::optional<Error> add_specialized_kernels(const CompileOptions &options,
                                              std::vector<TranslatedVariant> &variants,
                                              DiagnosticList &diagnostics);

@@ -220,8 +220,8 @@ void attach(const TuningEntry &entry, KernelEntry &kernel, Leftovers &leftovers)
     left.insert(name);
   for (size_t i = 0; i < kernel.variants.size(); i++) {
     const Variant &variant = kernel.variants[i];
-    if (types_of(kernel, variant) != entry.types)
-      continue;
+    if (!variant.plan.specialization.empty() || types_of(kernel, variant) != entry.types)
+      continue; // the general code represents a variant
     one = &variant;
     std::string name = tuned_values_of(kernel, variant);
     auto found = entry.times.find(name);
@@ -262,7 +262,8 @@ void find_unmeasured(const KernelEntry &kernel, Leftovers &leftovers) {
       types.insert(types_of(kernel, kernel.variants[time.variant]));
     }
   for (size_t i = 0; i < kernel.variants.size(); i++)
-    if (!measured.count(i) && types.count(types_of(kernel, kernel.variants[i])))
+    if (kernel.variants[i].plan.specialization.empty() && !measured.count(i) &&
+        types.count(types_of(kernel, kernel.variants[i])))
       leftovers.unmeasured.insert(tuned_values_of(kernel, kernel.variants[i]));
 }
 

@@ -13,6 +13,7 @@
 //
 //   vector_add  compiled for   TYPE = float
 //               variants       SIZE = 1024
+//               also for       n % 4
 //               arguments      x, y, z 16-byte aligned
 //               grid           cdiv(n, 1024)
 //                              (with SIZE = 1024)

@@ -82,7 +82,8 @@ class OnTheEmulator(unittest.TestCase):
         x = [0.5 * i for i in range(1000)]
         add = self.library.kernel("vector_add_float")
         self.assertEqual([str(image) for image in add.images()],
-                         ["sm_80 / 1024 / baseline", "sm_80 / 256 / baseline"])
+                         ["sm_80 / 1024 / baseline / n % 4", "sm_80 / 1024 / baseline",
+                          "sm_80 / 256 / baseline / n % 4", "sm_80 / 256 / baseline"])
         for image in add.images():
             z = Memory(self.library, "f", [-7.0] * len(x))
             launch = add.bind(x=Memory(self.library, "f", x), y=Memory(self.library, "f", x), z=z, n=len(x))

@@ -507,6 +507,39 @@ TEST_CASE("--werror: treats warnings as errors") {
   CHECK(compiled(clean, true, {"p % 8"}).code == ExitCode::gate); // specialization without effect
 }
 
+TEST_CASE("compile: code of its own for arguments that allow wide accesses") {
+  TemporaryFolder files;
+  auto source = [&](const std::string &promise) {
+    return files.write("copy.tc", "#pragma tritonc grid(1)\n"
+                                  "__global__ void copy(half *x __readonly, half *y, int N" +
+                                      promise +
+                                      ") {\n"
+                                      "  int i[64] = 0 ... 64;\n"
+                                      "  for (int n = 0; n < N; n += 64)\n"
+                                      "    *?(i < N - n)(y + n + i) = *?(i < N - n)(x + n + i);\n"
+                                      "}\n");
+  };
+  auto specializations = [&](const std::string &promise, std::vector<std::string> options) {
+    CompileResult result = compile(
+        {.sources = {source(promise)}, .specialize = std::move(options), .gpus = {find_gpu("80")}});
+    CHECK(result.diagnostics_text == "");
+    std::vector<std::string> found;
+    for (const Variant &variant : result.library.kernels.at(0).variants)
+      found.push_back(variant.plan.specialization);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(specializations("", {}) == Names{"N % 8", ""});
+  CHECK(specializations(" __multipleof(8)", {}) == Names{""});
+  // The user's own specializations replace it.
+  CHECK(specializations("", {"N % 2", "N == 64"}) == Names{"N % 2", "N == 64", ""});
+  CHECK(specializations("", {"[copy]"}) == Names{""});
+  // One stage of one kernel is that of the general code.
+  CompileResult general =
+      compile({.sources = {source("")}, .gpus = {find_gpu("80")}, .stage = Stage::tile_ir});
+  CHECK(contains(general.stage_output, "%N: i32)"));
+}
+
 TEST_CASE("compile: assert and print do not change GPU code by default") {
   const std::string kernel = R"(
 __global__ void f(half *A __readonly, half *B __readonly, half *C, int K __multipleof(32)) {

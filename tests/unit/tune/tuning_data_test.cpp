@@ -239,6 +239,25 @@ TEST_CASE("make_tables: tuning tables follow the order of variants") {
   CHECK(!tuning.beside_costs);
 }
 
+TEST_CASE("attach: specialized code of a variant has no measurements of its own") {
+  Library to = library();
+  std::vector<Variant> &variants = to.kernels[0].variants;
+  for (size_t i = 0; i < variants.size(); i += 2) {
+    Variant specialized = variants[i];
+    specialized.plan.specialization = "n % 8";
+    variants.insert(variants.begin() + std::ptrdiff_t(i), specialized);
+  }
+  CHECK(attached(data({entry(64, {{"SIZE=256", {}}, {"SIZE=1024", {}}})}), to) == "");
+  REQUIRE(to.kernels[0].measurements.size() == 1);
+  for (const Measurement::Time &time : to.kernels[0].measurements[0].times)
+    CHECK(variants[time.variant].plan.specialization == "");
+  Result<Interface> interface = make_interface(to);
+  REQUIRE(interface);
+  Result<Tables> tables = make_tables(*interface);
+  REQUIRE(tables);
+  CHECK(tables->kernels[0].tunings.size() == 1);
+}
+
 TEST_CASE("make_tables: beside_costs if all times have a cost") {
   Library to = library();
   attached(data({entry(64, {{"SIZE=256", {1000, 500, "a"}}, {"SIZE=1024", {2000, 2000, "b"}}})}),

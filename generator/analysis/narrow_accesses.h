@@ -1,0 +1,39 @@
+// Finds loads and stores that would move more elements at a time if parameters were multiples.
+
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc {
+
+/// The number of elements that the widest access of 16 bytes moves along the view's contiguous axis;
+/// 1 if there is no such axis.
+int64_t widest_elements(const ir::Value *view);
+
+/// What may be assumed about the parameters of an access: multiples of the integers in its address;
+/// or also of those in its mask's limits, and the alignment of its pointer.
+enum class Assumable { address, all };
+
+/// The parameters that must be multiples of `elements`, or a pointer to memory aligned to 16 bytes,
+/// so that a load or store moves `elements` elements at a time. Empty: it already does, or the
+/// assumptions do not suffice. Changes `kernel` temporarily and restores it.
+std::vector<const ir::Parameter *> parameters_that_widen(const ir::Op &access, int64_t elements,
+                                                         Assumable assumable, ir::Function &kernel);
+
+/// A parameter, and the number that should divide it; for a pointer, its alignment in bytes.
+struct Divisor {
+  std::string parameter;
+  int64_t number;
+};
+
+/// The divisors under which the loads and stores are as wide as possible. Leaves out accesses of
+/// less than a sixteenth of the bytes that the kernel moves, because a launch with other arguments
+/// would lose all wide accesses. Empty if the accesses that become wider move less than a quarter of
+/// the bytes. An access in a loop is estimated to happen 16 times. Loads that TMA can copy are wide
+/// already.
+///
+/// Requires the canonical form (passes/pipeline.h), in which loads and stores have views. Changes
+/// `kernel` temporarily and restores it.
+std::vector<Divisor> widening_divisors(ir::Function &kernel);
+
+} // namespace tritonc
