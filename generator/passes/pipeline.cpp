@@ -35,6 +35,7 @@
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
+#include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
 #include "passes/store_split_k_partials.h"
@@ -133,6 +134,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // and reductions over a cluster become accesses to shared memory. So these passes come before
   // allocate_shared.
   run("assign_layouts", assign_layouts);
+  run("split_reductions", split_reductions);
   run("remove_dead_code", remove_dead_code);
   run("broadcast_atomic_results", broadcast_atomic_results);
   run("lower_layout_conversions", lower_layout_conversions);
