@@ -35,6 +35,7 @@ class Worker:
         self.seconds = collections.Counter()  # step -> seconds
 
     def start(self):
+        self.step = "start"
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         start_new_session=True)
         self.lines = queue.Queue()

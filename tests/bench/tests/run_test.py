@@ -50,6 +50,7 @@ class Run(unittest.TestCase):
         self.assertEqual(first["absent"], {})
         self.assertEqual(len(self.said), 3)
         self.assertRegex(self.said[2], r"^seconds: .*start \d")
+        self.assertNotRegex(self.said[2], r"[:,]  \d")  # each step has a name
         self.assertTrue(self.path.exists())
 
     def test_known_rows_are_not_measured_again(self):
