@@ -125,6 +125,12 @@ const Value *root_of(const Value *pointers) {
   return (pointers->op && !is_workspace) || pointers->block ? nullptr : pointers;
 }
 
+const Value *mask_of(const Op &access) {
+  return access.operand_or_null(access.is(Opcode::load_)         ? 1
+                                : access.is(Opcode::atomic_cas_) ? 3
+                                                                 : 2);
+}
+
 int vector_elements(const Value *view, const Value *mask, const Function &fn) {
   std::optional<int> axis = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
   if (!axis)

@@ -15,6 +15,9 @@ std::optional<int> contiguous_axis(const ir::Value *value);
 /// null: unknown.
 const ir::Value *root_of(const ir::Value *pointers);
 
+/// The mask of a load, a store or an atomic operation; null: none.
+const ir::Value *mask_of(const ir::Op &access);
+
 /// The maximum number of elements per access along the contiguous axis: each aligned group is
 /// contiguous, aligned to its size, at most 16 bytes, and masked as a whole. `mask` may be null.
 /// The result is a power of two, at least 1.

@@ -18,12 +18,10 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t widest_bytes = 16; // of an access by a thread
-constexpr int64_t estimated_iterations = 16;
-
-const Value *mask_of(const Op &access) {
-  return access.operand_or_null(access.is(Opcode::load_) ? 1 : 2);
-}
+constexpr int64_t widest_bytes = 16;         // of an access by a thread
+constexpr int64_t estimated_iterations = 16; // of a loop
+constexpr int64_t counted_share = 16;        // 1/16 of the bytes: smaller accesses do not count
+constexpr int64_t widened_share = 4;         // 1/4 of the bytes must become wider
 
 void add_parameters(const Poly &poly, Function &kernel, std::vector<Parameter *> &found) {
   for (const auto &[operands, coefficient] : poly.terms)
@@ -125,7 +123,7 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
   for (const Op *op : accesses) {
     bool is_by_tma = matmul && (op == matmul->operands[0].load || op == matmul->operands[1].load);
     int64_t elements = widest_elements(op->operand(0));
-    if (is_by_tma || elements == 1 || 16 * bytes_moved(*op) < all_bytes)
+    if (is_by_tma || elements == 1 || counted_share * bytes_moved(*op) < all_bytes)
       continue;
     std::vector<const Parameter *> needed =
         parameters_that_widen(*op, elements, Assumable::all, kernel);
@@ -142,7 +140,7 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
         known->number = std::max(known->number, number); // both are powers of two
     }
   }
-  if (4 * widened_bytes < all_bytes)
+  if (widened_share * widened_bytes < all_bytes)
     divisors.clear();
   return divisors;
 }

@@ -24,6 +24,7 @@
 
 #include "analysis/null_pointers.h"
 
+#include "analysis/memory_access.h"
 #include "analysis/value_flow.h"
 
 #include <map>
@@ -158,10 +159,6 @@ private:
     }
     for (const Value *operand : op.operands)
       add(op.result(), from(operand));
-  }
-
-  static const Value *mask_of(const Op &op) {
-    return op.operand_or_null(op.is(Opcode::load_) ? 1 : op.is(Opcode::atomic_cas_) ? 3 : 2);
   }
 
   void visit(const Block &block, const Pointers &not_null) {

@@ -33,10 +33,6 @@ bool is_access(const Op &op) { return op.is(Opcode::load_) || op.is(Opcode::stor
 
 const char *access_name(const Op &op) { return op.is(Opcode::load_) ? "load" : "store"; }
 
-const Value *mask_of(const Op &access) {
-  return access.operand_or_null(access.is(Opcode::load_) ? 1 : 2);
-}
-
 // Adds a note at a parameter that suggests a `__multipleof` assumption.
 void note_promise(Message id, const Parameter &parameter, int64_t multiple, const Function &kernel,
                   DiagnosticEngine &diagnostics) {
@@ -136,7 +132,7 @@ bool is_leading_dimension(const Parameter *parameter, const Affine &form, const 
 }
 
 // Whether the kernel probably supports sizes that are not multiples, so that an assumption would
-// not hold. A mask along the contiguous axis says so. The exception are accesses of less than 4
+// not hold. A mask along the contiguous axis says so. The exceptions are accesses of less than 4
 // bytes, which cp.async cannot copy, because of a leading dimension: such rows are usually multiples,
 // and the mask is for the last tile.
 bool supports_all_sizes(const Op &access, const Affine &form, int axis, int64_t width,

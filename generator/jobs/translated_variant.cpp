@@ -82,7 +82,7 @@ std::optional<Specialization> wide_accesses(const ir::Function &kernel) {
 }
 
 // Inserts the specialized kernels before each general kernel. `wide` has the compiler's own
-// specialization per kernel. Only a library has several codes of a kernel: for another stage, the
+// specialization per kernel, if any. Only a library has several codes of a kernel: for another stage, the
 // user's first specialization replaces the general kernel.
 std::optional<Error> add_specialized(std::vector<ir::Function> &functions, bool is_library,
                                      const std::function<bool(const ir::Function &)> &is_wanted,
@@ -98,7 +98,7 @@ std::optional<Error> add_specialized(std::vector<ir::Function> &functions, bool 
       if (!by_user)
         return by_user.error();
       specialized = std::move(*by_user);
-      if (!is_chosen && is_library && wide[i])
+      if (!is_chosen && wide[i])
         if (std::optional<ir::Function> own = wide[i]->apply_to(general))
           specialized.push_back(std::move(*own));
     }
@@ -199,6 +199,7 @@ std::optional<Error> add_specialized_kernels(const CompileOptions &options,
   Result<std::vector<Specialization>> all = parse_specializations(options.specialize);
   if (!all)
     return all.error();
+  const bool is_library = options.stage == Stage::library;
   UserSpecializations user = {*all, std::vector<bool>(all->size()), std::vector<bool>(all->size())};
   for (TranslatedVariant &variant : variants) {
     FrontEndResult &front_end = variant.front_end;
@@ -207,10 +208,9 @@ std::optional<Error> add_specialized_kernels(const CompileOptions &options,
     };
     std::vector<std::optional<Specialization>> wide;
     for (const ir::Function &kernel : front_end.kernels)
-      wide.push_back(wide_accesses(kernel));
+      wide.push_back(is_library && wants(kernel) ? wide_accesses(kernel) : std::nullopt);
     for (std::vector<ir::Function> *functions : {&front_end.kernels, &front_end.checked})
-      if (std::optional<Error> failure =
-              add_specialized(*functions, options.stage == Stage::library, wants, wide, user))
+      if (std::optional<Error> failure = add_specialized(*functions, is_library, wants, wide, user))
         return failure;
   }
   std::vector<const ir::Function *> kernels;

@@ -130,9 +130,9 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("avoid_register_bank_conflicts", avoid_register_bank_conflicts);
   run("remove_dead_code", remove_dead_code);
 
-  // Layouts: decide which thread holds which element. Then conversions between layouts, gathers,
-  // and reductions over a cluster become accesses to shared memory. So these passes come before
-  // allocate_shared.
+  // Layouts: decide which thread holds which element. split_reductions makes the conversions before
+  // reductions small. Then conversions between layouts, gathers, and reductions over a cluster become
+  // accesses to shared memory. So these passes come before allocate_shared.
   run("assign_layouts", assign_layouts);
   run("split_reductions", split_reductions);
   run("remove_dead_code", remove_dead_code);

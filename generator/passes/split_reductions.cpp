@@ -17,8 +17,8 @@
 //          needs, and combines them in the order of the index.
 // Needs:   assign_layouts.
 // Ensures: nothing that later passes need.
-// Limits:  the index bits must be adjacent, and each must select the warp alone. Otherwise the
-//          conversion of the whole tile stays. The conversion itself may stay for another use.
+// Limits:  these index bits must be adjacent, and each basis of the warp must be one bit. Otherwise
+//          the tile is converted as a whole, as it is for another use.
 //
 // Tested by tests/unit/passes/split_reductions/.
 
