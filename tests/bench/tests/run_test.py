@@ -24,7 +24,7 @@ class Impatient(run.Worker):
         return self.lines.get()
 
     def ask(self, row, *others, **options):
-        self.hangs, self.step = dict(row.shape)["DO"].startswith("hang"), ""
+        self.hangs, self.step = dict(row.shape)["DO"].startswith("hang"), "row"
         return super().ask(row, *others, **options)
 
 
