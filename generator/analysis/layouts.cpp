@@ -47,25 +47,39 @@ void pad_lanes(LinearLayout &layout) { layout.lane.resize(lane_bits, 0); }
 } // namespace
 
 LinearLayout blocked_layout(const Shape &shape, const std::vector<int> &order, int vector,
-                            int warps) {
+                            int warps, const std::vector<int> &warp_order) {
   LinearLayout layout;
   layout.shape = shape;
   std::vector<AxisBits> axes;
-  for (int axis : order)
+  for (int axis = 0; axis < int(shape.size()); axis++)
     axes.emplace_back(shape, axis);
-  if (!axes.empty())
-    axes[0].low(layout.reg, log2_exact(vector));
-  for (AxisBits &axis : axes)
-    axis.low(layout.lane, lane_bits - int(layout.lane.size()));
+  auto axis_of = [&](int axis) -> AxisBits & { return axes[size_t(axis)]; };
+  if (!order.empty())
+    axis_of(order[0]).low(layout.reg, log2_exact(vector));
+  for (int axis : order)
+    axis_of(axis).low(layout.lane, lane_bits - int(layout.lane.size()));
   pad_lanes(layout);
   int warp_bits = log2_exact(warps);
-  for (AxisBits &axis : axes)
-    axis.low(layout.warp, warp_bits - int(layout.warp.size()));
+  for (int axis : warp_order.empty() ? order : warp_order)
+    axis_of(axis).low(layout.warp, warp_bits - int(layout.warp.size()));
   layout.warp.resize(warp_bits, 0);
-  for (AxisBits &axis : axes)
-    axis.low(layout.reg, axis.left());
+  for (int axis : order)
+    axis_of(axis).low(layout.reg, axis_of(axis).left());
   return layout;
 }
+
+namespace {
+
+bool is_reduced_along(const Function &fn, const Shape &shape, int axis) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    found |= op.is(Opcode::reduce_) && op.operand(0)->type.shape == shape &&
+             op.get(attr::axis_) == axis;
+  });
+  return found;
+}
+
+} // namespace
 
 LinearLayout memory_layout(const Value *pointers, const Value *mask, const Function &fn,
                            int blocks) {
@@ -80,7 +94,10 @@ LinearLayout memory_layout(const Value *pointers, const Value *mask, const Funct
   int warps = fn.warps * blocks;
   int64_t per_thread = std::max<int64_t>(1, pointers->type.elements() / (32 * warps));
   int vector = int(std::min<int64_t>(vector_elements(pointers, mask, fn), per_thread));
-  return blocked_layout(shape, order, vector, warps);
+  std::vector<int> warp_order = order;
+  if (!order.empty() && is_reduced_along(fn, shape, order[0]))
+    std::rotate(warp_order.begin(), warp_order.begin() + 1, warp_order.end());
+  return blocked_layout(shape, order, vector, warps, warp_order);
 }
 
 int register_axis(const LinearLayout &layout) {

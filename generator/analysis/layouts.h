@@ -12,12 +12,14 @@ namespace tritonc {
 
 /// A blocked layout. It assigns elements along `order[0]` first, then along `order[1]` and so on:
 /// `vector` adjacent elements to the registers of one thread, the next elements to lanes, the next
-/// to warps, and the rest to registers.
+/// to warps, and the rest to registers. `warp_order` is the order for the warps; empty: `order`.
 ir::LinearLayout blocked_layout(const ir::Shape &shape, const std::vector<int> &order, int vector,
-                                int warps);
+                                int warps, const std::vector<int> &warp_order = {});
 
 /// The layout that moves the tile at `pointers` (a view, or a tile of pointers) between global
-/// memory and registers, with the warps of `blocks` blocks of a cluster. `mask` may be null.
+/// memory and registers, with the warps of `blocks` blocks of a cluster. `mask` may be null. If the
+/// function reduces tiles of this shape along the contiguous axis, a warp has whole rows as far as
+/// there are rows for all warps: then fewer reductions cross warps.
 ir::LinearLayout memory_layout(const ir::Value *pointers, const ir::Value *mask,
                                const ir::Function &fn, int blocks = 1);
 

@@ -73,12 +73,16 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
                                        : Message::explain_coarsened;
   case Schedule::Kind::multistage_wgmma:
     return Message::explain_multistage_wgmma;
+  case Schedule::Kind::batched:
+    return Message::explain_batched;
+  case Schedule::Kind::split_loop:
+    return schedule.is_first() ? Message::explain_loop_partials : Message::explain_loop_reduction;
   case Schedule::Kind::split_k_reduction:
     return Message::explain_split_k_reduction;
   case Schedule::Kind::warp_specialized:
     break;
   }
-  if (schedule.work == Schedule::Work::split_k_partials)
+  if (schedule.work == Schedule::Work::partials)
     return Message::explain_split_k_partials;
   if (schedule.split_k > 1)
     return Message::explain_split_k_in_cluster;

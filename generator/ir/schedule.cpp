@@ -22,6 +22,10 @@ const char *name_of(Schedule::Kind kind) {
     return "multistage wgmma";
   case Schedule::Kind::warp_specialized:
     return "warp-specialized";
+  case Schedule::Kind::batched:
+    return "batched";
+  case Schedule::Kind::split_loop:
+    return "split loop";
   case Schedule::Kind::split_k_reduction:
     return "split-K reduction";
   }
@@ -33,6 +37,10 @@ const char *name_of(Schedule::Kind kind) {
 std::string text_of(const Schedule &schedule) {
   if (schedule.is_baseline())
     return name_of(schedule.kind);
+  if (schedule.kind == Schedule::Kind::batched)
+    return std::to_string(schedule.coarsening[0]) + " programs per block";
+  if (schedule.kind == Schedule::Kind::split_loop)
+    return schedule.is_first() ? "split loop, partials" : "split loop, reduction";
   std::string text = text_of(schedule.tile) + " " + name_of(schedule.kind);
   if (schedule.split_k > 1)
     text += ", split-K " + std::to_string(schedule.split_k);
@@ -44,7 +52,7 @@ std::string text_of(const Schedule &schedule) {
     text += ", full waves";
   if (schedule.work == Schedule::Work::tail)
     text += ", tail of " + text_of(schedule.full_waves_tile);
-  if (schedule.work == Schedule::Work::split_k_partials)
+  if (schedule.work == Schedule::Work::partials)
     text += ", split-K partials";
   return text;
 }

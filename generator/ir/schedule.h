@@ -50,6 +50,12 @@ struct Schedule {
     /// Producer warps copy, consumer warps multiply: by wgmma, or by mma where the GPU has no
     /// wgmma.
     warp_specialized,
+    /// A block runs several programs side by side, with an axis of each tile for them. All warps do
+    /// the same. `coarsening` has their number.
+    batched,
+    /// All warps do the same. Two launches divide the loop of a program among blocks, as split-K
+    /// does for a matmul.
+    split_loop,
     /// The second launch of split-K through a workspace: adds the partials, then runs the epilogue.
     split_k_reduction,
   };
@@ -82,8 +88,8 @@ struct Schedule {
 
   /// The share of a launch. Two launches may share the work in two ways:
   ///   the first computes the full waves, the second the tail, in smaller tiles
-  ///   the first stores the partials of split-K, the second reduces them
-  enum class Work : uint8_t { all, full_waves, tail, split_k_partials, split_k_reduction };
+  ///   the first stores partials of a loop, the second reduces them
+  enum class Work : uint8_t { all, full_waves, tail, partials, reduction };
   Work work = Work::all;
 
   /// Only for a tail, else empty: the number of its tiles per tile of the first launch, along each
@@ -97,8 +103,8 @@ struct Schedule {
   /// Only for split-K through a workspace.
   std::optional<SplitKPartials> partials = {};
 
-  /// Blocks per SM at a time. Several blocks hide each other's latencies, but each has less shared
-  /// memory for stages.
+  /// Blocks per SM at a time, also of split_loop's first launch. Several blocks hide each other's
+  /// latencies, but each has less shared memory for stages.
   int blocks_per_sm = 1;
 
   /// Stages of the epilogue: buffers in shared memory for the pieces of an output tile that TMA
@@ -111,8 +117,8 @@ struct Schedule {
   bool is_warp_specialized() const { return kind == Kind::warp_specialized; }
   /// Whether this is the first of two launches that share the work. The next schedule is the
   /// second.
-  bool is_first() const { return work == Work::full_waves || work == Work::split_k_partials; }
-  bool is_second() const { return work == Work::tail || work == Work::split_k_reduction; }
+  bool is_first() const { return work == Work::full_waves || work == Work::partials; }
+  bool is_second() const { return work == Work::tail || work == Work::reduction; }
 };
 
 /// The name of a schedule in everything that users see: "baseline", "128x256x64 warp-specialized",

@@ -29,6 +29,9 @@ inline bool is_integer(Elem elem) { return !is_float(elem); }
 const char *name_of(Elem elem);
 std::optional<Elem> elem_named(std::string_view name);
 
+/// Axes of a tile; a buffer in shared memory also has an axis for its stages.
+inline constexpr int max_rank = 5;
+
 struct Type {
   enum class Kind : uint8_t { value, pointer, view, shared, map };
 

@@ -53,7 +53,7 @@ struct Verifier {
 
   void type(const Type &type) {
     int64_t elements = 1;
-    check(type.rank() <= 5 + type.is_shared(), "a tile has at most 5 axes");
+    check(type.rank() <= max_rank + type.is_shared(), "a tile has at most 5 axes");
     check(type.rank() > 0 || !type.is_shared(), "a buffer has an axis of stages");
     if (!errors.empty())
       return;

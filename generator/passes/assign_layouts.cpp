@@ -12,7 +12,9 @@
 // Method:  `natural` finds the layout of a value, from its operation and its operands:
 //
 //            load              adjacent threads access adjacent memory; of producer warps, which
-//                              store to shared memory: whole 32-bit words per thread
+//                              store to shared memory: whole 32-bit words per thread; of a vector
+//                              that is broadcast along the rows of a tile: the layout of the tile,
+//                              if the accesses stay as wide
 //            dot, wgmma        the fragments of the instruction
 //            reduce, scan      one in which one warp holds the whole axis
 //            gather            the layout of the indices
@@ -23,9 +25,9 @@
 //            cluster_reduce    the memory layout of the store after it, over all threads of the
 //                              cluster
 //
-//          Ranges, splats, broadcasts, transposes, and arithmetic on nothing else are index tiles.
-//          So are loads after a cluster_reduce, since no instruction could bring them to another
-//          block.
+//          Ranges, splats, broadcasts, transposes, and arithmetic on nothing else are index tiles:
+//          of a broadcast, only the smaller tile has a layout. So are loads after a cluster_reduce,
+//          since no instruction could bring them to another block.
 //
 //          Then the pass walks each block once. It replaces every operand by a value in the layout
 //          that the operation needs: an index tile is computed again in that layout, any other
@@ -181,8 +183,8 @@ struct State {
     return positions ? positions : default_layout(gather.result()->type);
   }
 
-  // Whether `value` is an index tile: only arithmetic on scalars and ranges, and loads after a
-  // cluster_reduce.
+  // Whether `value` is an index tile: only arithmetic on scalars, ranges and broadcasts, and loads
+  // after a cluster_reduce.
   bool is_cheap(const Value *value) {
     if (!is_tile(value))
       return true;
@@ -191,6 +193,8 @@ struct State {
     if (!is_pure || op->is(Opcode::dot_) || op->is(Opcode::reduce_) || op->is(Opcode::extract_) ||
         op->is(Opcode::scan_) || op->is(Opcode::gather_))
       return false;
+    if (op->is(Opcode::broadcast_))
+      return true;
     if (auto known = cheap.find(value); known != cheap.end())
       return known->second;
     return cheap[value] = std::all_of(op->operands.begin(), op->operands.end(),
@@ -198,6 +202,43 @@ struct State {
   }
 
   bool is_joint_load(const Op &op) { return op.is(Opcode::load_) && joint.ops.count(&op); }
+
+  // The layout in which a larger tile needs `value`, which is broadcast to it, maybe after
+  // arithmetic; null: there is no such tile.
+  Layout layout_for_broadcast(const Value *value) {
+    for (const Op *user : users.of(value)) {
+      if (info(user->code).effect != Effect::pure || user->results.size() != 1)
+        continue;
+      const Value *result = user->result();
+      Layout layout;
+      if (user->is(Opcode::broadcast_))
+        layout = layout_of_users(result);
+      else if (user->is(Opcode::expand_) || result->type.shape == value->type.shape)
+        layout = layout_for_broadcast(result);
+      if (layout)
+        return operand_layout_for(*user, value, *layout);
+    }
+    return nullptr;
+  }
+
+  // The layout of the arithmetic that uses an index tile.
+  Layout layout_of_users(const Value *value) {
+    for (const Op *user : users.of(value))
+      if (info(user->code).effect == Effect::pure && user->results.size() == 1 &&
+          !is_transparent(*user) && user->result()->type.shape == value->type.shape)
+        if (Layout layout = natural(user->result()))
+          return layout;
+    return nullptr;
+  }
+
+  Layout layout_of_load(const Op &load) {
+    const Value *pointers = load.operand(0), *mask = load.operand_or_null(1);
+    Layout memory = shared(memory_layout(pointers, mask, fn));
+    Layout wanted = layout_for_broadcast(load.result());
+    bool is_as_wide = wanted && access_width(*wanted, pointers, mask, fn) >=
+                                    access_width(*memory, pointers, mask, fn);
+    return is_as_wide ? wanted : memory;
+  }
 
   // The memory layout of the tile that the cluster stores.
   Layout layout_for_cluster(const Op &sum) {
@@ -310,7 +351,7 @@ struct State {
         return layout_to_copy(op);
       if (Layout pointers = natural(op.operand(0)))
         return pointers;
-      return shared(memory_layout(op.operand(0), op.operand_or_null(1), fn));
+      return layout_of_load(op);
     case Opcode::dot_:
       return shared(accumulator_layout(op));
     case Opcode::shared_load_:

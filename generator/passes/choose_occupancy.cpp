@@ -68,7 +68,7 @@ void choose_occupancy(Function &fn, const Gpu &gpu, const Schedule &schedule) {
     fn.blocks_per_sm = schedule.blocks_per_sm; // its circular buffer is sized for this
     return;
   }
-  if (schedule.work == Schedule::Work::split_k_reduction) {
+  if (schedule.work == Schedule::Work::reduction) {
     fn.blocks_per_sm = 1; // with more, ptxas saves registers, and loads wait for each other
     return;
   }

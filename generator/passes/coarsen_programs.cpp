@@ -36,6 +36,7 @@
 
 #include "analysis/tensor_access.h"
 #include "ir/builder.h"
+#include "passes/grid_of_blocks.h"
 
 #include <algorithm>
 #include <cassert>
@@ -365,55 +366,11 @@ private:
   std::map<const Value *, Kind> kinds_;
 };
 
-// Per axis of the grid: the index of the block, and how many programs there are.
-struct Blocks {
-  Value *ids[3], *programs[3];
-};
-
-Blocks launch(Function &fn, const std::vector<int64_t> &times) {
-  Builder builder(fn, fn.body, size_t(0));
-  builder.set_location(fn.location);
-  Blocks blocks;
-  std::vector<Value *> counts;
-  for (int axis = 0; axis < 3; axis++) {
-    Value *programs = builder.num_programs(axis);
-    blocks.programs[axis] =
-        builder.create(Opcode::host_value_, {programs}, {programs->type})->result();
-    Value *rounded = builder.add(programs, builder.i32(times[size_t(axis)] - 1));
-    counts.push_back(builder.binary(Opcode::div_, rounded, builder.i32(times[size_t(axis)])));
-    Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
-    id->set(attr::axis_, int64_t(axis));
-    blocks.ids[axis] = id->result();
-  }
-  Op *launch = builder.create(Opcode::launch_blocks_, counts);
-
-  // From here on only the host knows the grid of programs: the operations up to the launch.
-  std::vector<Op *> gone;
-  bool is_ours = true;
-  for_each_op(*fn.body, [&](Op &op) {
-    for (Value *&operand : op.operands) {
-      const Op *made = operand->op;
-      if (is_ours || !made)
-        continue;
-      if (made->is(Opcode::program_id_))
-        operand = blocks.ids[made->get(attr::axis_)];
-      else if (made->is(Opcode::num_programs_))
-        operand = blocks.programs[made->get(attr::axis_)];
-    }
-    if (!is_ours && (op.is(Opcode::program_id_) || op.is(Opcode::num_programs_)))
-      gone.push_back(&op);
-    is_ours &= &op != launch;
-  });
-  for (Op *op : gone)
-    erase(op);
-  return blocks;
-}
-
 } // namespace
 
 bool try_coarsening(Function &fn, const std::vector<int64_t> &times,
                     const std::vector<int64_t> &tail_split) {
-  Blocks blocks = launch(fn, times);
+  GridOfBlocks blocks = launch_grid_of_blocks(fn, times);
   for (size_t axis = 0; axis < 3; axis++) {
     // A tail cuts the tiles of the first launch. A whole tile of it may lie outside the grid.
     bool may_lie_outside = times[axis] > 1 || (!tail_split.empty() && tail_split[axis] > 1);
@@ -424,7 +381,7 @@ bool try_coarsening(Function &fn, const std::vector<int64_t> &times,
 }
 
 void coarsen_programs(Function &fn, const Schedule &schedule) {
-  if (schedule.coarsening.empty())
+  if (schedule.coarsening.empty() || schedule.kind == Schedule::Kind::batched)
     return;
   [[maybe_unused]] bool done = try_coarsening(fn, schedule.coarsening, schedule.tail_split);
   assert(done && "candidate_schedules has tried it");

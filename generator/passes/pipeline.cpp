@@ -9,9 +9,11 @@
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
 #include "passes/avoid_register_bank_conflicts.h"
+#include "passes/batch_programs.h"
 #include "passes/broadcast_atomic_results.h"
 #include "passes/choose_occupancy.h"
 #include "passes/coarsen_programs.h"
+#include "passes/combine_loop_partials.h"
 #include "passes/expand_inductions.h"
 #include "passes/fold_add_into_dot.h"
 #include "passes/form_views.h"
@@ -38,6 +40,7 @@
 #include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
+#include "passes/store_loop_partials.h"
 #include "passes/store_split_k_partials.h"
 #include "passes/swap_operands.h"
 #include "passes/swizzle_programs.h"
@@ -80,12 +83,17 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // values that depend on the previous iteration.
 
   // Block tile: the tile of the source defines a program, not the work of a block. set_k_tile
-  // changes the K tile, and coarsen_programs gives a block several programs. In the second launch
-  // of split-K, reduce_split_k_partials replaces the mainloop. swizzle_programs gives blocks that
-  // run at the same time programs that share operands in the L2 cache.
+  // changes the K tile, and coarsen_programs gives a block several programs, as one larger tile.
+  // Without a matmul, batch_programs gives it several programs side by side, and
+  // store_loop_partials gives a program several blocks. In the second launch of such a split,
+  // combine_loop_partials or reduce_split_k_partials replaces the loop. swizzle_programs gives
+  // blocks that run at the same time programs that share operands in the L2 cache.
   run("set_k_tile", set_k_tile, schedule);
+  run("store_loop_partials", store_loop_partials, schedule);
+  run("combine_loop_partials", combine_loop_partials, schedule);
   run("reduce_split_k_partials", reduce_split_k_partials, schedule);
   run("coarsen_programs", coarsen_programs, schedule);
+  run("batch_programs", batch_programs, schedule);
   run("remove_dead_code", remove_dead_code);
   run("swizzle_programs", swizzle_programs, schedule);
 
@@ -131,8 +139,8 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("remove_dead_code", remove_dead_code);
 
   // Layouts: decide which thread holds which element. split_reductions makes the conversions before
-  // reductions small. Then conversions between layouts, gathers, and reductions over a cluster become
-  // accesses to shared memory. So these passes come before allocate_shared.
+  // reductions small. Then conversions between layouts, gathers, and reductions over a cluster
+  // become accesses to shared memory. So these passes come before allocate_shared.
   run("assign_layouts", assign_layouts);
   run("split_reductions", split_reductions);
   run("remove_dead_code", remove_dead_code);

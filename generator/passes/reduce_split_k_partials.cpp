@@ -22,7 +22,7 @@
 // Needs:   set_k_tile with the K tile of the first launch, in which partials are counted; runs
 //          before coarsen_programs and swizzle_programs.
 // Ensures: no dot is left.
-// Limits:  nothing happens unless schedule.work is split_k_reduction.
+// Limits:  nothing happens unless schedule.work is reduction, of split-K.
 //
 // Tested by tests/unit/passes/reduce_split_k_partials/ and reduce_split_k_partials_test.cpp.
 
@@ -102,7 +102,7 @@ struct State {
 } // namespace
 
 void reduce_split_k_partials(Function &fn, const Schedule &schedule) {
-  if (schedule.work == Schedule::Work::split_k_reduction)
+  if (schedule.work == Schedule::Work::reduction && schedule.partials)
     State{fn, *schedule.partials}.run();
 }
 

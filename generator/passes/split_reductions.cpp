@@ -12,13 +12,14 @@
 //
 // Method:  assign_layouts converts the operand of a reduction to a layout in which a warp holds the
 //          whole axis. From the layout before the conversion, the pass finds the index bits that
-//          select the warp. It divides the axis at these bits and reduces the other parts first. The
-//          original reduction remains for the values of the warps: each thread reads those that it
-//          needs, and combines them in the order of the index.
+//          select the warp. It divides the axis at these bits and reduces the other parts first.
+//          The original reduction remains for the values of the warps: each thread reads those that
+//          it needs, and combines them in the order of the index.
 // Needs:   assign_layouts.
 // Ensures: nothing that later passes need.
-// Limits:  these index bits must be adjacent, and each basis of the warp must be one bit. Otherwise
-//          the tile is converted as a whole, as it is for another use.
+// Limits:  these index bits must be adjacent, each basis of the warp must be one bit, and the
+//          divided tile must not have too many axes. Otherwise the tile is converted as a whole, as
+//          it is for another use.
 //
 // Tested by tests/unit/passes/split_reductions/.
 
@@ -104,8 +105,6 @@ void split(Function &fn, Op *reduce) {
   if (int64_t(*bits) != low * (warps - 1) || warps == extent)
     return;
 
-  Builder builder = Builder::before(fn, reduce);
-  builder.set_location(reduce->location);
   Shape parts;
   for (int64_t part : {high, warps, low})
     if (part > 1)
@@ -113,6 +112,11 @@ void split(Function &fn, Op *reduce) {
   LinearLayout divided = *tile->type.layout;
   divided.shape.erase(divided.shape.begin() + axis);
   divided.shape.insert(divided.shape.begin() + axis, parts.begin(), parts.end());
+  if (int(divided.shape.size()) > max_rank)
+    return;
+
+  Builder builder = Builder::before(fn, reduce);
+  builder.set_location(reduce->location);
   Type type = Type::tile(tile->type.elem, divided.shape).with_layout(divided);
   Value *value = builder.create(Opcode::reshape_, {tile}, {type})->result();
   if (high > 1) // registers, so that lanes exchange fewer values

@@ -24,8 +24,8 @@
 //          of K. There TMA reads zeros, because these coordinates are outside of the tensor map.
 // Needs:   coarsen_programs, lower_to_tma; can_split_k. The grid is still that of programs.
 // Ensures: after the mainloop, a block only stores its partial.
-// Limits:  nothing happens unless schedule.work is split_k_partials. can_split_k requires an f32 or
-//          i32 accumulator that starts from zero, a loop that carries nothing else, whose
+// Limits:  nothing happens unless schedule.work is partials, of split-K. can_split_k requires an
+//          f32 or i32 accumulator that starts from zero, a loop that carries nothing else, whose
 //          iterations the host can compute, and no side effects before the end of that loop.
 //
 // Tested by tests/unit/passes/store_split_k_partials/ and store_split_k_partials_test.cpp.
@@ -144,7 +144,7 @@ struct State {
 } // namespace
 
 void store_split_k_partials(Function &fn, const Schedule &schedule) {
-  if (schedule.work == Schedule::Work::split_k_partials)
+  if (schedule.work == Schedule::Work::partials && schedule.partials)
     State{fn, *schedule.partials, schedule.swap_operands}.run();
 }
 

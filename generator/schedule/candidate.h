@@ -17,9 +17,9 @@ struct Candidate {
   /// Estimated nanoseconds of a launch; the host compares schedules by it. Nothing: unknown.
   std::optional<Expr> cost = {};
 
-  /// The input of `cost`, if the cost also depends on the number of programs per SM. Once the code
+  /// The input of `cost`, if the cost also depends on the number of blocks per SM. Once the code
   /// exists, cost_of_elementwise computes the cost again from it.
-  std::optional<ProgramWork> work = {};
+  std::optional<BlockWork> work = {};
 };
 
 } // namespace tritonc

@@ -6,6 +6,8 @@
 //     legality                  the requirements on a matmul
 //     cost_model                the cost of launches, from measured tiles
 //     elementwise_cost_model    the cost of launches without a matmul
+//     batched                   several programs per block, without a matmul
+//     split_loop                several blocks per program, without a matmul
 //     warp_specialized          producer warps copy, consumer warps multiply
 //     multistage                all warps do the same: coarsened, wgmma, one block per SM, baseline
 //     missed_schedule           why a kernel has no warp-specialized schedule with TMA
@@ -16,10 +18,13 @@
 
 #include "ir/checks.h"
 #include "passes/pipeline.h"
+#include "schedule/batched.h"
+#include "schedule/cost_formulas.h"
 #include "schedule/cost_model.h"
 #include "schedule/elementwise_cost_model.h"
 #include "schedule/legality.h"
 #include "schedule/multistage.h"
+#include "schedule/split_loop.h"
 #include "schedule/tile_shapes.h"
 #include "schedule/warp_specialized.h"
 
@@ -38,6 +43,10 @@ bool is_matmul(Function &fn) {
 
 bool has_costs(const std::vector<Candidate> &candidates) {
   return !candidates.empty() && candidates[0].cost;
+}
+
+void append(std::vector<Candidate> &candidates, std::vector<Candidate> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(candidates));
 }
 
 // Appends `more`. If the candidates have costs, skips new candidates without a cost: they would
@@ -65,12 +74,18 @@ std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others
                           *problem);
 }
 
-// The baseline of a kernel without a matmul: one program per block.
-Candidate elementwise_baseline(std::optional<ProgramWork> work) {
+// The schedules of a kernel without a matmul.
+std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
+  std::optional<BlockWork> work = work_of_blocks(canonical, all_programs(), gpu);
   if (!work)
-    return {};
+    return {{}};
+  std::vector<Candidate> candidates;
+  if (std::optional<Candidate> batched = batched_schedule(canonical, gpu))
+    candidates.push_back(std::move(*batched));
+  append(candidates, split_loop_schedules(canonical, *work, gpu));
   Expr cost = cost_of_elementwise(*work, work->estimated_occupancy);
-  return {.schedule = {}, .cost = std::move(cost), .work = std::move(work)};
+  candidates.push_back({.schedule = {}, .cost = std::move(cost), .work = std::move(work)});
+  return candidates;
 }
 
 } // namespace
@@ -78,7 +93,7 @@ Candidate elementwise_baseline(std::optional<ProgramWork> work) {
 std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
   Function canonical = canonical_form(fn);
   if (!is_matmul(canonical) || has_own_order(canonical))
-    return {elementwise_baseline(work_of_programs(canonical, gpu))};
+    return elementwise_schedules(canonical, gpu);
   const MatmulSetting setting = setting_of(canonical);
   const std::optional<Problem> problem = problem_of(setting, gpu);
   std::vector<Candidate> candidates;

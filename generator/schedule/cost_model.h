@@ -38,8 +38,8 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
 Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
                               const ir::Shape &accumulator, const Problem &problem);
 
-/// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `accumulator`: the
-/// shape of a program's accumulator. `step`: the K tile.
+/// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `accumulator`:
+/// the shape of a program's accumulator. `step`: the K tile.
 Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
 /// The same for the schedule with one block per SM.

@@ -1,9 +1,9 @@
 // The cost of launches without a matmul. See elementwise_cost_model.h.
 //
-// Method: the work of a program is the number of its operations on elements, times the iterations
-// of their loops. An SM runs a number of programs at a time, the rest in later waves. A wave takes
-// the time of one program alone, which waits for memory and for its own results. In addition, each
-// program adds the time for which it keeps the SM busy. Elements that a mask turns off count as
+// Method: the work of a block is the number of its operations on elements, times the iterations of
+// their loops. An SM runs a number of blocks at a time, the rest in later waves. A wave takes the
+// time of one block alone, which waits for memory and for its own results. In addition, each block
+// adds the time for which it keeps the SM busy. Elements that a mask turns off count as
 // work, too. Therefore smaller tiles are better for rows that are slightly longer than a tile.
 //
 // The constants were fitted to times of softmax and layer_norm of f16 on an H200 (driver
@@ -136,11 +136,13 @@ private:
 
 } // namespace
 
-std::optional<ProgramWork> work_of_programs(const Function &canonical, const Gpu &gpu) {
-  const Work work(*canonical.body);
+int64_t elements_of_largest_tile(const Function &fn) { return Work(*fn.body).widest; }
+
+std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, const Gpu &gpu) {
+  const Work work(*function.body);
   if (!work.is_known || work.widest == 0)
     return std::nullopt;
-  Function fn = clone(canonical);
+  Function fn = clone(function);
   select_mma(fn, gpu); // the number of warps
   const int64_t threads = fn.threads();
   int64_t of_thread = min_registers + registers_of_element * work.widest / threads;
@@ -149,14 +151,15 @@ std::optional<ProgramWork> work_of_programs(const Function &canonical, const Gpu
   Expr operations = number(work.once);
   if (work.in_loops)
     operations = operations + *work.in_loops;
-  return ProgramWork{.threads = threads,
-                     .iterations = work.iterations,
-                     .operations = std::move(operations),
-                     .estimated_occupancy = std::clamp<int64_t>(resident, 1, max_value),
-                     .times = gpu.costs->elementwise};
+  return BlockWork{.blocks = std::move(blocks),
+                   .threads = threads,
+                   .iterations = work.iterations,
+                   .operations = std::move(operations),
+                   .estimated_occupancy = std::clamp<int64_t>(resident, 1, max_value),
+                   .times = gpu.costs->elementwise};
 }
 
-Expr cost_of_elementwise(const ProgramWork &work, int64_t resident) {
+Expr cost_of_elementwise(const BlockWork &work, int64_t resident) {
   const ElementwiseTimes &times = work.times;
   auto of_operations = [&](double each) {
     constexpr int64_t units = 1000000; // per nanosecond
@@ -165,8 +168,8 @@ Expr cost_of_elementwise(const ProgramWork &work, int64_t resident) {
   Expr wave = of_operations(times.of_thread_alone / double(work.threads) + times.of_element_alone);
   if (work.iterations)
     wave = wave + *work.iterations * number(times.iteration);
-  Expr waves = div_up(all_programs(), num_sms() * number(resident));
-  Expr busiest = div_up(all_programs(), num_sms());
+  Expr waves = div_up(work.blocks, num_sms() * number(resident));
+  Expr busiest = div_up(work.blocks, num_sms());
   return number(times.launch) + std::move(waves) * std::move(wave) +
          std::move(busiest) * (of_operations(times.of_element) + number(times.program));
 }

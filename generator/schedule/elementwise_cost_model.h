@@ -1,5 +1,5 @@
-// The cost of launches without a matmul, with one program per block. Variants of such a kernel
-// differ in how much a program does at a time.
+// The cost of launches without a matmul. Variants of such a kernel differ in how much a program
+// does at a time, schedules in how many programs a block runs.
 
 #pragma once
 
@@ -11,21 +11,26 @@
 
 namespace tritonc {
 
-/// The work of a program, as formulas that the host evaluates.
-struct ProgramWork {
+/// The work of a block, as formulas that the host evaluates.
+struct BlockWork {
+  Expr blocks; // of the launch
   int64_t threads;
   std::optional<Expr> iterations; // of all loops; nothing: no loops
   Expr operations;                // weighted operations on elements
-  /// Programs per SM at a time, estimated before the code exists.
+  /// Blocks per SM at a time, estimated before the code exists.
   int64_t estimated_occupancy;
   ElementwiseTimes times; // of the GPU
 };
 
-/// `canonical`: a result of canonical_form. Nothing if the host cannot compute the iterations of
-/// all loops, or if there is a `dot`: cost_model.h has the cost of matmuls.
-std::optional<ProgramWork> work_of_programs(const ir::Function &canonical, const Gpu &gpu);
+/// `fn`: a result of canonical_form, or of try_batching, with a launch of `blocks`. Nothing if the
+/// host cannot compute the iterations of all loops, or if there is a `dot`: cost_model.h has the
+/// cost of matmuls.
+std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, const Gpu &gpu);
 
-/// Nanoseconds of a launch, with `resident` programs per SM at a time.
-Expr cost_of_elementwise(const ProgramWork &work, int64_t resident);
+/// The number of elements of the largest tile; 0: no tiles.
+int64_t elements_of_largest_tile(const ir::Function &fn);
+
+/// Nanoseconds of a launch, with `resident` blocks per SM at a time.
+Expr cost_of_elementwise(const BlockWork &work, int64_t resident);
 
 } // namespace tritonc

@@ -139,7 +139,7 @@ std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const Matmu
   if (!is_tiled || !can_split_k(setting.fn))
     return {};
   Schedule first = of.schedule;
-  first.work = Schedule::Work::split_k_partials;
+  first.work = Schedule::Work::partials;
   first.partials = {.coarsening = first.coarsening,
                     .rows = first.coarsening[*setting.axes[0]] * setting.accumulator()[0],
                     .columns = first.coarsening[*setting.axes[1]] * setting.accumulator()[1],
@@ -148,7 +148,7 @@ std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const Matmu
   Schedule second{.kind = Schedule::Kind::split_k_reduction,
                   .tile = first.tile,
                   .k_tile = first.k_tile,
-                  .work = Schedule::Work::split_k_reduction,
+                  .work = Schedule::Work::reduction,
                   .partials = first.partials};
   Expr cost = cost_of_split_k_partials(first, of.tile, setting.accumulator(), problem);
   return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};

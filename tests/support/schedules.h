@@ -24,7 +24,7 @@ inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gp
 inline std::vector<Schedule> complete_schedules_for(const ir::Function &fn, const Gpu &gpu) {
   std::vector<Schedule> schedules;
   for (Schedule &schedule : schedules_for(fn, gpu)) {
-    if (schedule.work == Schedule::Work::full_waves || schedule.partials)
+    if (schedule.is_first() || schedule.work == Schedule::Work::reduction)
       continue;
     schedule.work = Schedule::Work::all;
     schedules.push_back(std::move(schedule));
@@ -32,16 +32,18 @@ inline std::vector<Schedule> complete_schedules_for(const ir::Function &fn, cons
   return schedules;
 }
 
-/// Split-K through a workspace: the first launch stores the partials, the second reduces them.
-struct SplitKLaunches {
+/// Two launches with partials in a workspace: the first stores them, the second reduces them. Of a
+/// matmul this is split-K, of another loop a split loop.
+struct PartialsLaunches {
   Schedule first, second;
 };
 
-inline std::optional<SplitKLaunches> split_k_launches_for(const ir::Function &fn, const Gpu &gpu) {
+inline std::optional<PartialsLaunches> partials_launches_for(const ir::Function &fn,
+                                                             const Gpu &gpu) {
   std::vector<Schedule> schedules = schedules_for(fn, gpu);
   for (size_t i = 0; i < schedules.size(); i++)
-    if (schedules[i].work == Schedule::Work::split_k_partials)
-      return SplitKLaunches{schedules[i], schedules[i + 1]};
+    if (schedules[i].work == Schedule::Work::partials)
+      return PartialsLaunches{schedules[i], schedules[i + 1]};
   return std::nullopt;
 }
 

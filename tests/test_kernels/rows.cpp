@@ -20,10 +20,10 @@ std::vector<int> lengths(const Variant &variant) {
   return {1, 12, size, 2 * size + 9};
 }
 
-template <typename Fill> Run run_of_rows(int n, Fill fill) {
+template <typename Fill> Run run_of_rows(int n, Fill fill, int count = rows) {
   Run run;
-  run.text = "N=" + std::to_string(n);
-  run.launch.grid = {rows, 1, 1};
+  run.text = "M=" + std::to_string(count) + " N=" + std::to_string(n);
+  run.launch.grid = {count, 1, 1};
   fill(run);
   return run;
 }
@@ -45,16 +45,18 @@ std::vector<bool> some_of(int count, int n, std::mt19937 &random) {
 std::vector<Run> short_softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
   int size = variant.number("SIZE");
-  for (int n : {1, 12, size - 3, size})
-    runs.push_back(run_of_rows(n, [&](Run &run) {
-      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
-      Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, n + 1, nullptr);
-      auto count_in = [n](int64_t row) { return std::min(1 << row * 2, n == 1 ? 1 : 8); };
-      for (int row = 0; row < rows; row++)
-        fill_row(run, x, row, some_of(count_in(row), n, random), 8 * row);
+  // A block may run 32 programs with tiles of 64 elements: then there are two whole blocks.
+  const int several_blocks = size <= 64 ? 67 : rows;
+  for (auto [m, n] : {std::pair(rows, 1), {several_blocks, 12}, {rows, size - 3}, {rows, size}}) {
+    auto fill = [&, m = m, n = n](Run &run) {
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, nullptr);
+      Matrix y = add_matrix(run.memory, "y", {variant.type()}, m, n, n + 1, nullptr);
+      auto count_in = [n](int64_t row) { return std::min(1 << row % 3 * 2, n == 1 ? 1 : 8); };
+      for (int row = 0; row < m; row++)
+        fill_row(run, x, row, some_of(count_in(row), n, random), 8 * (row % 3));
       run.launch.arguments = {Element::pointer(x.buffer),
                               Element::pointer(y.buffer),
-                              integer(rows),
+                              integer(m),
                               integer(n),
                               integer(x.ld),
                               integer(y.ld)};
@@ -63,7 +65,9 @@ std::vector<Run> short_softmaxes(const Variant &variant, std::mt19937 &random, c
           return value_at(memory, x, row, column) < 0 ? 0 : 1.0 / count_in(row);
         });
       };
-    }));
+    };
+    runs.push_back(run_of_rows(n, fill, m));
+  }
   return runs;
 }
 

@@ -233,7 +233,7 @@ std::vector<MatmulSchedule> matmul_schedules(Trial &trial, size_t &next_number) 
   for (Schedule &schedule : test::complete_schedules_for(trial.translated(), *find_gpu("90a")))
     if (!schedule.is_baseline())
       schedules.push_back({&trial, next_number++, std::move(schedule)});
-  if (auto launches = split_k_launches_for(trial.translated(), *find_gpu("90a")))
+  if (auto launches = partials_launches_for(trial.translated(), *find_gpu("90a")))
     schedules.push_back({&trial, next_number++, launches->first, launches->second});
   return schedules;
 }

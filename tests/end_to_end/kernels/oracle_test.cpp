@@ -182,7 +182,7 @@ struct Trial {
   }
 
   // Tests each of two launches that share the work, together with the other launch's final form.
-  void run_passes(const char *gpu, const SplitKLaunches &launches) {
+  void run_passes(const char *gpu, const PartialsLaunches &launches) {
     behind = finished(gpu, launches.second);
     run_passes(gpu, launches.first, true);
     behind.reset();
@@ -213,6 +213,9 @@ struct Trial {
       for (const Schedule &schedule : specialized(gpu, number, max_specialized))
         run_passes(gpu, schedule);
       run_passes(gpu, test::schedules_for(*translated(), *find_gpu(gpu)).back());
+      if (auto launches = partials_launches_for(*translated(), *find_gpu(gpu)))
+        if (launches->first.kind == Schedule::Kind::split_loop)
+          run_passes(gpu, *launches);
     }
   }
 
@@ -232,7 +235,7 @@ struct Trial {
   // have the same role.
   struct Candidate {
     Schedule schedule;
-    std::optional<SplitKLaunches> launches = {}; // instead of `schedule`
+    std::optional<PartialsLaunches> launches = {}; // instead of `schedule`
   };
   std::map<std::string, std::vector<Candidate>> specialized_by_kind(size_t number) {
     constexpr size_t all = 100;
@@ -247,7 +250,7 @@ struct Trial {
       candidates["specialized"].push_back({schedule});
     if (!split.empty())
       candidates["split-K in a cluster"].push_back({split[number % split.size()]});
-    if (auto launches = split_k_launches_for(*translated(), *find_gpu("90a")))
+    if (auto launches = partials_launches_for(*translated(), *find_gpu("90a")))
       candidates["split-K over launches"].push_back({{}, *launches});
     return candidates;
   }

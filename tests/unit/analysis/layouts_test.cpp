@@ -123,6 +123,75 @@ TEST_CASE("memory_layout: starts along the contiguous axis") {
         "reg (1,0) (2,0) (4,0) (0,32) lane (8,0) (16,0) (0,1) (0,2) (0,4) warp (0,8) (0,16)");
 }
 
+TEST_CASE("blocked_layout: warps may have another order than lanes") {
+  // Each warp has whole rows.
+  CHECK(blocked_layout({64, 64}, {1, 0}, 8, 4, {0, 1}).text() ==
+        "reg (0,1) (0,2) (0,4) (16,0) (32,0) lane (0,8) (0,16) (0,32) (1,0) (2,0) "
+        "warp (4,0) (8,0)");
+  CHECK(blocked_layout({16, 128}, {1, 0}, 2, 4, {0, 1}).text() ==
+        "reg (0,1) (0,64) (4,0) (8,0) lane (0,2) (0,4) (0,8) (0,16) (0,32) warp (1,0) (2,0)");
+  CHECK(blocked_layout({16, 128}, {1, 0}, 2, 4).text() ==
+        "reg (0,1) (2,0) (4,0) (8,0) lane (0,2) (0,4) (0,8) (0,16) (0,32) warp (0,64) (1,0)");
+  // There are fewer rows than warps.
+  CHECK(blocked_layout({2, 256}, {1, 0}, 1, 4, {0, 1}).text() ==
+        "reg (0,64) (0,128) lane (0,1) (0,2) (0,4) (0,8) (0,16) warp (1,0) (0,32)");
+  CHECK(blocked_layout({1, 64}, {1, 0}, 1, 4, {0, 1}).text() ==
+        "reg lane (0,1) (0,2) (0,4) (0,8) (0,16) warp (0,32) (0,0)");
+  CHECK(blocked_layout({4, 8, 64}, {2, 1, 0}, 2, 8, {1, 0, 2}).text() ==
+        "reg (0,0,1) (1,0,0) (2,0,0) lane (0,0,2) (0,0,4) (0,0,8) (0,0,16) (0,0,32) "
+        "warp (0,1,0) (0,2,0) (0,4,0)");
+}
+
+TEST_CASE("memory_layout: a warp has whole rows if they are reduced") {
+  // A warp moves half a row at a time. STRIDES are those of the rows and of the columns.
+  auto layout = [](const std::string &strides, const std::string &operations) {
+    Function fn = function("%v = view %h, %zero, " + strides +
+                               " : view<f16>[8,512]\n%x = load %v : f16[8,512]\n" + operations,
+                           4);
+    return memory_layout(value_named(fn, "v"), nullptr, fn).text();
+  };
+  const std::string rows = "%x8, %one", columns = "%one, %x8";
+  const std::string lanes = "lane (0,8) (0,16) (0,32) (0,64) (0,128) ";
+  const std::string parts_of_rows =
+      "reg (0,1) (0,2) (0,4) (2,0) (4,0) " + lanes + "warp (0,256) (1,0)";
+  const std::string whole_rows =
+      "reg (0,1) (0,2) (0,4) (0,256) (4,0) " + lanes + "warp (1,0) (2,0)";
+  CHECK(layout(rows, "") == parts_of_rows);
+  CHECK(layout(rows, "%s = reduce %x {axis = 1, op = \"add\"} : f16[8]") == whole_rows);
+  // Another tile of this shape, inside of a loop.
+  CHECK(layout(rows,
+               "%y = cast %x : f32[8,512]\n%n = constant {value = 3} : i32\n"
+               "for_loop %n {\n (%t: i32)\n"
+               " %s = reduce %y {axis = 1, op = \"max\"} : f32[8]\n yield\n }") == whole_rows);
+  // A reduction along the other axis, of another shape, or an operation within rows.
+  CHECK(layout(rows, "%s = reduce %x {axis = 0, op = \"add\"} : f16[512]") == parts_of_rows);
+  CHECK(layout(rows, "%y = reshape %x : f16[16,256]\n"
+                     "%s = reduce %y {axis = 1, op = \"add\"} : f16[16]") == parts_of_rows);
+  CHECK(layout(rows, "%s = scan %x {axis = 1, op = \"add\"} : f16[8,512]") == parts_of_rows);
+  // Memory is contiguous along the columns: all of a column lies in one thread already.
+  CHECK(layout(columns, "%s = reduce %x {axis = 0, op = \"add\"} : f16[512]") ==
+        layout(columns, ""));
+  CHECK(layout(columns, "%s = reduce %x {axis = 1, op = \"add\"} : f16[8]") == layout(columns, ""));
+}
+
+TEST_CASE("memory_layout: a reduced tile with fewer rows than warps") {
+  auto layout = [](const std::string &shape, const std::string &strides, const std::string &sum) {
+    Function fn = function("%v = view %h, %zero, " + strides + " : view<f16>[" + shape +
+                               "]\n%x = load %v : f16[" + shape + "]\n%s = " + sum,
+                           8);
+    return memory_layout(value_named(fn, "v"), nullptr, fn).text();
+  };
+  CHECK(layout("2,2048", "%x8, %one", "reduce %x {axis = 1, op = \"add\"} : f16[2]") ==
+        "reg (0,1) (0,2) (0,4) (0,1024) lane (0,8) (0,16) (0,32) (0,64) (0,128) "
+        "warp (1,0) (0,256) (0,512)");
+  CHECK(layout("2048", "%one", "reduce %x {axis = 0, op = \"add\"} : f16") ==
+        "reg (1) (2) (4) lane (8) (16) (32) (64) (128) warp (256) (512) (1024)");
+  // The rows of a program first, then the programs of the block.
+  CHECK(layout("2,8,512", "%x8, %x8, %one", "reduce %x {axis = 2, op = \"add\"} : f16[2,8]") ==
+        "reg (0,0,1) (0,0,2) (0,0,4) (0,0,256) (1,0,0) "
+        "lane (0,0,8) (0,0,16) (0,0,32) (0,0,64) (0,0,128) warp (0,1,0) (0,2,0) (0,4,0)");
+}
+
 TEST_CASE("memory_layout: narrows accesses to use all threads") {
   Function fn = function("%v = view %h, %zero, %one : view<f16>[128]", 1);
   CHECK(memory_layout(value_named(fn, "v"), nullptr, fn).registers() == 4);

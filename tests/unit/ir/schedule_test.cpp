@@ -29,6 +29,13 @@ TEST_CASE("text_of: other schedules have tile and kind") {
         "128x256x64 split-K reduction");
 }
 
+TEST_CASE("text_of: batched has the number of programs") {
+  Schedule schedule = {.kind = Schedule::Kind::batched, .coarsening = {8, 1, 1}};
+  CHECK(text_of(schedule) == "8 programs per block");
+  schedule.tile = tile; // only matmuls show it
+  CHECK(text_of(schedule) == "8 programs per block");
+}
+
 TEST_CASE("text_of: shows the differences within one kind") {
   Schedule schedule = warp_specialized();
   schedule.split_k = 4;
@@ -42,7 +49,7 @@ TEST_CASE("text_of: shows the differences within one kind") {
   schedule = warp_specialized();
   schedule.work = Schedule::Work::full_waves;
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, full waves");
-  schedule.work = Schedule::Work::split_k_partials;
+  schedule.work = Schedule::Work::partials;
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, split-K partials");
   schedule.work = Schedule::Work::tail;
   schedule.full_waves_tile = {256, 256, 64};
@@ -53,12 +60,12 @@ TEST_CASE("Schedule: is_first and is_second mark the two launches") {
   Schedule schedule = warp_specialized();
   CHECK_FALSE(schedule.is_first());
   CHECK_FALSE(schedule.is_second());
-  for (Schedule::Work work : {Schedule::Work::full_waves, Schedule::Work::split_k_partials}) {
+  for (Schedule::Work work : {Schedule::Work::full_waves, Schedule::Work::partials}) {
     schedule.work = work;
     CHECK(schedule.is_first());
     CHECK_FALSE(schedule.is_second());
   }
-  for (Schedule::Work work : {Schedule::Work::tail, Schedule::Work::split_k_reduction}) {
+  for (Schedule::Work work : {Schedule::Work::tail, Schedule::Work::reduction}) {
     schedule.work = work;
     CHECK(schedule.is_second());
     CHECK_FALSE(schedule.is_first());

@@ -12,7 +12,7 @@ namespace {
 // Blocks of the first launch had 64 x 128 accumulators: two adjacent programs.
 Schedule split_k_reduction() {
   return {.k_tile = 64,
-          .work = Schedule::Work::split_k_reduction,
+          .work = Schedule::Work::reduction,
           .partials = SplitKPartials{{1, 2, 1}, 64, 128, 0, 1}};
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("reduce_split_k_partials: adds integer partials as integers") {
 
 TEST_CASE("reduce_split_k_partials: does nothing in other schedules") {
   for (auto share : {Schedule::Work::all, Schedule::Work::full_waves, Schedule::Work::tail,
-                     Schedule::Work::split_k_partials}) {
+                     Schedule::Work::partials}) {
     Schedule schedule = split_k_reduction();
     schedule.work = share;
     CHECK(after(reduce_split_k_partials, matmul_kernel(), schedule) == text(matmul_kernel()));

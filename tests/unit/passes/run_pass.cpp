@@ -5,9 +5,11 @@
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
 #include "passes/avoid_register_bank_conflicts.h"
+#include "passes/batch_programs.h"
 #include "passes/broadcast_atomic_results.h"
 #include "passes/choose_occupancy.h"
 #include "passes/coarsen_programs.h"
+#include "passes/combine_loop_partials.h"
 #include "passes/expand_inductions.h"
 #include "passes/fold_add_into_dot.h"
 #include "passes/form_views.h"
@@ -34,6 +36,7 @@
 #include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
+#include "passes/store_loop_partials.h"
 #include "passes/store_split_k_partials.h"
 #include "passes/swap_operands.h"
 #include "passes/swizzle_programs.h"
@@ -69,9 +72,11 @@ const std::map<std::string_view, Run> &passes() {
       PASS(allocate_shared),
       PASS(assign_layouts),
       PASS(avoid_register_bank_conflicts),
+      PASS(batch_programs),
       PASS(broadcast_atomic_results),
       PASS(choose_occupancy),
       PASS(coarsen_programs),
+      PASS(combine_loop_partials),
       PASS(expand_inductions),
       PASS(fold_add_into_dot),
       PASS(form_views),
@@ -98,6 +103,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(split_reductions),
       PASS(stage_epilogue),
       PASS(stage_operands),
+      PASS(store_loop_partials),
       PASS(store_split_k_partials),
       PASS(swap_operands),
       PASS(swizzle_programs),

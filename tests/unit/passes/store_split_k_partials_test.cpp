@@ -16,7 +16,7 @@ Schedule in_parts() {
   return {.kind = Schedule::Kind::warp_specialized,
           .coarsening = {1, 2, 1},
           .k_tile = 64,
-          .work = Schedule::Work::split_k_partials,
+          .work = Schedule::Work::partials,
           .partials = SplitKPartials{{1, 2, 1}, 64, 128, 0, 1}};
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("store_split_k_partials: partial count fills all SMs once") {
 
 TEST_CASE("store_split_k_partials: does nothing in other schedules") {
   for (auto share : {Schedule::Work::all, Schedule::Work::full_waves, Schedule::Work::tail,
-                     Schedule::Work::split_k_reduction}) {
+                     Schedule::Work::reduction}) {
     Schedule schedule = in_parts();
     schedule.work = share;
     CHECK(after(store_split_k_partials, product(), schedule) == text(product()));

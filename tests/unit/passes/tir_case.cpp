@@ -205,15 +205,17 @@ const std::map<std::string_view, Schedule::Kind> kinds = {
     {"multistage", Schedule::Kind::multistage},
     {"multistage_wgmma", Schedule::Kind::multistage_wgmma},
     {"warp_specialized", Schedule::Kind::warp_specialized},
+    {"batched", Schedule::Kind::batched},
     {"split_k_reduction", Schedule::Kind::split_k_reduction},
+    {"split_loop", Schedule::Kind::split_loop},
 };
 
 const std::map<std::string_view, Schedule::Work> works = {
     {"all", Schedule::Work::all},
     {"full_waves", Schedule::Work::full_waves},
     {"tail", Schedule::Work::tail},
-    {"split_k_partials", Schedule::Work::split_k_partials},
-    {"split_k_reduction", Schedule::Work::split_k_reduction},
+    {"partials", Schedule::Work::partials},
+    {"reduction", Schedule::Work::reduction},
 };
 
 using Integers = std::vector<int64_t>;

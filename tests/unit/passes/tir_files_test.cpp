@@ -201,9 +201,13 @@ TEST_CASE("parse_schedule: sets kind and members") {
                  .coarsening = {1, 2, 1},
                  .k_tile = 64,
                  .swap_operands = true});
-  CHECK(parse_schedule("baseline, work split_k_partials, partials 1 2 1 64 128") ==
-        Schedule{.work = Schedule::Work::split_k_partials,
-                 .partials = SplitKPartials{{1, 2, 1}, 64, 128}});
+  CHECK(parse_schedule("baseline, work partials, partials 1 2 1 64 128") ==
+        Schedule{.work = Schedule::Work::partials, .partials = SplitKPartials{{1, 2, 1}, 64, 128}});
+}
+
+TEST_CASE("parse_schedule: reads a batched schedule") {
+  CHECK(parse_schedule("batched, coarsening 4 1 1") ==
+        Schedule{.kind = Schedule::Kind::batched, .coarsening = {4, 1, 1}});
 }
 
 TEST_CASE("parse_schedule: rejects unknown kinds, members and values") {

@@ -16,7 +16,7 @@ namespace {
 // A candidate: a schedule and its cost.
 struct Found : Schedule {
   std::optional<Expr> cost;
-  std::optional<ProgramWork> work_of_a_program;
+  std::optional<BlockWork> work_of_a_block;
 };
 
 std::vector<Found> schedules(const std::string &text, const char *gpu = "90a") {
@@ -30,10 +30,13 @@ std::vector<Found> schedules(const std::string &text, const char *gpu = "90a") {
   REQUIRE_FALSE(found.empty());
   for (const Found &schedule : found) {
     bool is_last = &schedule == &found.back();
+    bool is_without_matmul =
+        schedule.kind == Schedule::Kind::batched || schedule.kind == Schedule::Kind::split_loop;
     bool is_uniform = schedule.kind == Schedule::Kind::multistage_wgmma ||
                       schedule.kind == Schedule::Kind::multistage || is_last || // baseline
-                      schedule.kind == Schedule::Kind::split_k_reduction;
+                      schedule.kind == Schedule::Kind::split_k_reduction || is_without_matmul;
     CHECK(schedule.is_warp_specialized() == (find_gpu(gpu)->has_tensor_maps && !is_uniform));
+    CHECK_FALSE((is_without_matmul && contains(text, " dot ")));
     if (schedule.is_first())
       CHECK((&schedule)[1].is_second());
     else if (!is_last)
@@ -340,8 +343,8 @@ TEST_CASE("elementwise cost: selects a width that suits the row length") {
 
 TEST_CASE("elementwise cost: higher occupancy needs fewer waves") {
   std::vector<Found> found = schedules(row_kernel(1024));
-  REQUIRE(found.back().work_of_a_program);
-  const ProgramWork &work = *found.back().work_of_a_program;
+  REQUIRE(found.back().work_of_a_block);
+  const BlockWork &work = *found.back().work_of_a_block;
   CHECK(work.threads == 128);
   CHECK(work.estimated_occupancy > 1);
   auto cost = [&](int64_t resident, int64_t programs) {
@@ -356,7 +359,121 @@ TEST_CASE("elementwise cost: higher occupancy needs fewer waves") {
   CHECK(value_of(*found.back().cost, 1000, 4096) == cost(work.estimated_occupancy, 1000));
   // A matmul has no such work: its blocks already have the maximum size.
   for (const Found &schedule : schedules(matmul_kernel()))
-    CHECK_FALSE(schedule.work_of_a_program);
+    CHECK_FALSE(schedule.work_of_a_block);
+}
+
+namespace {
+
+// The schedule in which a block runs several programs; nullopt: none.
+std::optional<Found> batched(const std::string &text, const char *gpu = "90a") {
+  std::vector<Found> found = schedules(text, gpu);
+  for (size_t i = 0; i < found.size(); i++)
+    if (found[i].kind == Schedule::Kind::batched) {
+      CHECK(i == 0);
+      return found[i];
+    }
+  return std::nullopt;
+}
+
+// Each program computes 64 elements %y from its elements %x.
+std::string kernel_of_elements(const std::string &operations) {
+  return "func @f(%x: ptr<f32>, %y: ptr<f32>, %n: i32) {\n"
+         " %p = program_id {axis = 0} : i32\n"
+         " %size = constant {value = 64} : i32\n"
+         " %first = mul %p, %size : i32\n"
+         " %firsts = splat %first : i32[64]\n"
+         " %range = range {start = 0} : i32[64]\n"
+         " %i = add %firsts, %range : i32[64]\n"
+         " %xs = splat %x : ptr<f32>[64]\n"
+         " %from = addptr %xs, %i : ptr<f32>[64]\n"
+         " %a = load %from : f32[64]\n" +
+         operations +
+         "\n %ys = splat %y : ptr<f32>[64]\n"
+         " %to = addptr %ys, %i : ptr<f32>[64]\n"
+         " store %to, %b\n"
+         " return\n"
+         "}";
+}
+
+} // namespace
+
+TEST_CASE("candidate_schedules: a block runs several programs with few elements") {
+  for (const char *gpu : {"75", "80", "90a", "120"})
+    for (int width : {16, 64, 256, 512}) {
+      CAPTURE(gpu);
+      CAPTURE(width);
+      std::optional<Found> found = batched(row_kernel(width), gpu);
+      REQUIRE(found);
+      CHECK(text_of(*found) == std::to_string(2048 / width) + " programs per block");
+      CHECK(found->coarsening == std::vector<int64_t>{2048 / width, 1, 1});
+      CHECK(found->work == Schedule::Work::all);
+      CHECK(found->cost);
+    }
+  for (int width : {1024, 2048, 4096}) // enough elements
+    CHECK_FALSE(batched(row_kernel(width)));
+  CHECK_FALSE(batched(matmul_kernel(16, 16, 16)));
+}
+
+TEST_CASE("candidate_schedules: programs with independent elements are not batched") {
+  CHECK_FALSE(batched(kernel_of_elements("%b = exp %a : f32[64]")));
+  for (const char *dependent :
+       {"%b = scan %a {axis = 0, op = \"add\"} : f32[64]",
+        "%s = reduce %a {axis = 0, op = \"add\"} : f32\n %b = splat %s : f32[64]",
+        "%b = for_loop %n, %a : f32[64] {\n (%t: i32, %c: f32[64])\n"
+        " %d = exp %c : f32[64]\n yield %d\n }"}) {
+    CAPTURE(std::string(dependent));
+    std::optional<Found> found = batched(kernel_of_elements(dependent));
+    REQUIRE(found);
+    CHECK(text_of(*found) == "32 programs per block");
+  }
+}
+
+TEST_CASE("candidate_schedules: programs with their own order are not batched") {
+  const std::string text = row_kernel(64), store = "store %to, %total";
+  CHECK(batched(text));
+  CHECK_FALSE(batched(with(text, store, "barrier\n " + store)));
+  CHECK_FALSE(batched(with(text, store, "%old = atomic %to, %total {op = \"add\"} : f32")));
+  // All programs store to the same place, or they have different numbers of iterations.
+  CHECK_FALSE(batched(with(text, store, "store %y, %total")));
+  CHECK_FALSE(batched(with(text, "div %more, %width", "mul %row, %width")));
+}
+
+TEST_CASE("elementwise cost: many short programs run side by side, few run one per block") {
+  struct {
+    int width;
+    int64_t rows;
+    bool is_batched;
+  } cases[] = {{64, 1, false},       {64, 132, false},  {64, 1000000, true}, {128, 132, false},
+               {128, 1000000, true}, {512, 132, false}, {512, 1000000, true}};
+  for (const auto &[width, rows, is_batched] : cases) {
+    CAPTURE(width);
+    CAPTURE(rows);
+    std::vector<Found> found = schedules(row_kernel(width));
+    REQUIRE(found[0].kind == Schedule::Kind::batched);
+    REQUIRE(found.back().is_baseline());
+    auto cost = [&, rows = rows, n = width](const Found &schedule) {
+      return value_of(*schedule.cost, rows, n);
+    };
+    CHECK((cost(found[0]) < cost(found.back())) == is_batched);
+    // A block that is not full takes as long as a full one.
+    const int64_t times = found[0].coarsening[0];
+    CHECK(value_of(*found[0].cost, times, width) == value_of(*found[0].cost, 1, width));
+    CHECK(value_of(*found[0].cost, 132000 * times, width) <
+          value_of(*found[0].cost, 132000 * times + 1, width));
+  }
+}
+
+TEST_CASE("elementwise cost: a block with several programs has the work of all") {
+  std::vector<Found> found = schedules(row_kernel(64));
+  REQUIRE(found[0].work_of_a_block);
+  REQUIRE(found.back().work_of_a_block);
+  const BlockWork &all = *found[0].work_of_a_block, &one = *found.back().work_of_a_block;
+  auto value = [](const Expr &expr) { return value_of(expr, 1000, 640); };
+  CHECK(value(one.blocks) == 1000);
+  CHECK(value(all.blocks) == 32); // of 32 programs
+  CHECK(value(*all.iterations) == value(*one.iterations));
+  CHECK(value(all.operations) >= 32 * value(one.operations));
+  CHECK(all.threads > one.threads);
 }
 
 TEST_CASE("matmul cost: partial K tile costs as much as a full one") {
@@ -704,7 +821,7 @@ namespace {
 std::optional<std::pair<Schedule, Schedule>> parts(const std::string &text) {
   std::vector<Found> all = schedules(text);
   for (size_t i = 0; i < all.size(); i++)
-    if (all[i].work == Schedule::Work::split_k_partials)
+    if (all[i].work == Schedule::Work::partials)
       return std::pair(all[i], all[i + 1]);
   return std::nullopt;
 }

@@ -299,7 +299,7 @@ TEST_CASE("explain: gives the reason against the matmul, and nothing else") {
     std::vector<Define> changes;
     std::string text;
   } cases[] = {
-      {{{"MULTIPLY", "sum += (float)(a + b)"}},
+      {{{"MULTIPLY", "sum = (float)(a + b)"}},
        "baseline: no loop accumulates a matmul (`sum += a @ b`)"},
       {{{"MULTIPLY", "sum = a @ b"}}, "baseline: no loop accumulates a matmul (`sum += a @ b`)"},
       {{{"MULTIPLY", multiply + "; " + multiply}}, "baseline: the kernel has more than one matmul"},
@@ -317,7 +317,37 @@ TEST_CASE("explain: gives the reason against the matmul, and nothing else") {
   };
   for (const auto &[changes, expected] : cases)
     CHECK(only_line(explained(changes)) == expected);
+  // Without a matmul, the loop may have another schedule.
+  std::string text = explained({{"MULTIPLY", "sum += (float)(a + b)"}});
+  CHECK(contains(text, "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n"));
+  CHECK_FALSE(contains(text, "specialized"));
   CHECK(contains(explained(std::vector<Define>{}), "  note: 128x256x64 warp-specialized: "));
+}
+
+TEST_CASE("explain: programs with few elements run side by side") {
+  auto explained = [](const std::string &size, const std::string &statement) {
+    KernelFile kernel(R"(
+__global__ void f(float *x __readonly, float *y, int ld) {
+  long row = get_program_id(0);
+  int i[SIZE] = 0 ... SIZE;
+  float a[SIZE] = *(x + row * ld + i);
+  STATEMENT;
+})",
+                      {{"SIZE", size}, {"STATEMENT", statement}});
+    FrontEndResult result = translate_source(kernel.input);
+    INFO(result.diagnostics_text);
+    REQUIRE(result.kernels.size() == 1);
+    return explain(result.kernels[0], *find_gpu("90a"), " for sm_90a:");
+  };
+  const std::string sum = "*(y + row) = a[+]", heading = "`f` for sm_90a:\n",
+                    baseline = "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n";
+  CHECK(explained("64", sum) == heading +
+                                    "  note: 32 programs per block: side by side, because a "
+                                    "program has few elements\n" +
+                                    baseline);
+  CHECK(contains(explained("256", sum), "note: 8 programs per block: side by side"));
+  CHECK(explained("4096", sum) == heading + baseline);
+  CHECK(explained("64", "*(y + row * ld + i) = a") == heading + baseline);
 }
 
 TEST_CASE("explain: gives the reason against TMA for each kind of address") {

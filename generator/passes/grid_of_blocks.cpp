@@ -1,0 +1,52 @@
+// Launches blocks that run several programs each. See grid_of_blocks.h.
+//
+// Tested by tests/unit/passes/coarsen_programs/ and batch_programs/.
+
+#include "passes/grid_of_blocks.h"
+
+#include "ir/builder.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+GridOfBlocks launch_grid_of_blocks(Function &fn, const std::vector<int64_t> &times) {
+  Builder builder(fn, fn.body, size_t(0));
+  builder.set_location(fn.location);
+  GridOfBlocks blocks;
+  std::vector<Value *> counts;
+  for (int axis = 0; axis < 3; axis++) {
+    Value *programs = builder.num_programs(axis);
+    blocks.programs[axis] =
+        builder.create(Opcode::host_value_, {programs}, {programs->type})->result();
+    Value *rounded = builder.add(programs, builder.i32(times[size_t(axis)] - 1));
+    counts.push_back(builder.binary(Opcode::div_, rounded, builder.i32(times[size_t(axis)])));
+    Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
+    id->set(attr::axis_, int64_t(axis));
+    blocks.ids[axis] = id->result();
+  }
+  Op *launch = builder.create(Opcode::launch_blocks_, counts);
+
+  // From here on only the host knows the grid of programs: the operations up to the launch.
+  std::vector<Op *> gone;
+  bool is_ours = true;
+  for_each_op(*fn.body, [&](Op &op) {
+    for (Value *&operand : op.operands) {
+      const Op *made = operand->op;
+      if (is_ours || !made)
+        continue;
+      if (made->is(Opcode::program_id_))
+        operand = blocks.ids[made->get(attr::axis_)];
+      else if (made->is(Opcode::num_programs_))
+        operand = blocks.programs[made->get(attr::axis_)];
+    }
+    if (!is_ours && (op.is(Opcode::program_id_) || op.is(Opcode::num_programs_)))
+      gone.push_back(&op);
+    is_ours &= &op != launch;
+  });
+  for (Op *op : gone)
+    erase(op);
+  return blocks;
+}
+
+} // namespace tritonc

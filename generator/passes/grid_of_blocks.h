@@ -1,0 +1,19 @@
+// Launches blocks that run several programs each. For the passes that make such blocks.
+
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc {
+
+/// Per axis of the grid: the index of the block, and the number of programs.
+struct GridOfBlocks {
+  ir::Value *ids[3], *programs[3];
+};
+
+/// Inserts a launch_blocks with one block for `times` programs along each axis of the grid; the
+/// last block of an axis may have fewer. Then replaces each program_id by the id of the block, and
+/// each num_programs by a value that the host computes.
+GridOfBlocks launch_grid_of_blocks(ir::Function &fn, const std::vector<int64_t> &times);
+
+} // namespace tritonc

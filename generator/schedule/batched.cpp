@@ -1,0 +1,46 @@
+// The schedule in which a block runs several programs side by side. See batched.h.
+//
+// Tested by tests/unit/schedule/candidates_test.cpp.
+
+#include "schedule/batched.h"
+
+#include "passes/batch_programs.h"
+#include "schedule/cost_formulas.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t min_times = 4; // with fewer, a program alone has enough elements
+
+// Whether a program has a loop or a reduction. A program without them has independent elements, so
+// the source can choose a larger tile.
+bool has_dependent_elements(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    found |= op.is(Opcode::for_loop_) || op.is(Opcode::reduce_) || op.is(Opcode::scan_);
+  });
+  return found;
+}
+
+} // namespace
+
+std::optional<Candidate> batched_schedule(const Function &canonical, const Gpu &gpu) {
+  const int64_t elements = elements_of_largest_tile(canonical);
+  const int64_t times = elements ? gpu.costs->elementwise.batch_elements / elements : 0;
+  Function batched = clone(canonical);
+  if (times < min_times || !has_dependent_elements(batched) || !try_batching(batched, times))
+    return std::nullopt;
+  Expr blocks = div_up(programs(0), number(times)) * programs(1) * programs(2);
+  std::optional<BlockWork> work = work_of_blocks(batched, std::move(blocks), gpu);
+  if (!work)
+    return std::nullopt;
+  Expr cost = cost_of_elementwise(*work, work->estimated_occupancy);
+  return Candidate{.schedule = {.kind = Schedule::Kind::batched, .coarsening = {times, 1, 1}},
+                   .cost = std::move(cost),
+                   .work = std::move(work)};
+}
+
+} // namespace tritonc

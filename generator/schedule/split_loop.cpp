@@ -1,0 +1,52 @@
+// The schedule in which several blocks divide the loop of a program. See split_loop.h.
+//
+// Tested by tests/unit/schedule/candidates_test.cpp.
+
+#include "schedule/split_loop.h"
+
+#include "analysis/associative_loop.h"
+#include "passes/loop_partials.h"
+#include "schedule/cost_formulas.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+Expr of(Expr::Kind kind, Expr a, Expr b) { return Expr::binary(kind, std::move(a), std::move(b)); }
+
+// The number of parts, as emit_loop_partials computes it.
+Expr parts_of(const Expr &iterations, int64_t blocks_per_sm) {
+  Expr wanted = of(Expr::Kind::div, num_sms() * number(blocks_per_sm),
+                   of(Expr::Kind::max, all_programs(), number(1)));
+  Expr most = of(Expr::Kind::div, iterations, number(LoopPartials::min_iterations));
+  return of(Expr::Kind::max, of(Expr::Kind::min, std::move(wanted), std::move(most)), number(1));
+}
+
+} // namespace
+
+std::vector<Candidate> split_loop_schedules(const Function &canonical, const BlockWork &work,
+                                            const Gpu &gpu) {
+  Function fn = clone(canonical);
+  if (!work.iterations || !find_associative_loop(fn))
+    return {};
+  const int blocks_per_sm = int(work.estimated_occupancy);
+  const Expr parts = parts_of(*work.iterations, blocks_per_sm);
+  BlockWork part = work;
+  part.blocks = all_programs() * parts;
+  part.operations = div_up(work.operations, parts);
+  part.iterations = div_up(*work.iterations, parts);
+  part.times.launch += gpu.costs->reduction_launch;
+  Expr cost = cost_of_elementwise(part, blocks_per_sm);
+  return {{.schedule = {.kind = Schedule::Kind::split_loop,
+                        .work = Schedule::Work::partials,
+                        .blocks_per_sm = blocks_per_sm},
+           .cost = std::move(cost),
+           .work = std::move(part)},
+          {.schedule = {.kind = Schedule::Kind::split_loop,
+                        .work = Schedule::Work::reduction,
+                        .blocks_per_sm = blocks_per_sm}}};
+}
+
+} // namespace tritonc
