@@ -174,104 +174,98 @@ std::optional<Affine> reshaped(const Op &op, std::optional<Affine> from) {
   }
 }
 
-// Caches the forms of all values that one query needs.
-struct Forms {
-  std::map<const Value *, Poly> polys;
-  std::map<const Value *, std::optional<Affine>> affines;
-
-  const Poly &poly(const Value *scalar) {
-    if (auto found = polys.find(scalar); found != polys.end())
-      return found->second;
-    Poly form = expand(scalar);
-    return polys[scalar] = is_small(form) ? std::move(form) : Poly::symbol(scalar);
-  }
-
-  Poly expand(const Value *scalar) {
-    const Op *op = scalar->op;
-    if (!op || may_wrap(*op))
-      return Poly::symbol(scalar);
-    switch (op->code) {
-    case Opcode::constant_:
-      return Poly::constant(op->get(attr::value_));
-    case Opcode::add_:
-      return poly(op->operand(0)) + poly(op->operand(1));
-    case Opcode::sub_:
-      return poly(op->operand(0)) - poly(op->operand(1));
-    case Opcode::mul_:
-      return poly(op->operand(0)) * poly(op->operand(1));
-    case Opcode::neg_:
-      return Poly() - poly(op->operand(0));
-    case Opcode::cast_:
-      return keeps_value(*op) ? poly(op->operand(0)) : Poly::symbol(scalar);
-    case Opcode::no_hoist_:
-      return poly(op->operand(0));
-    default:
-      return Poly::symbol(scalar);
-    }
-  }
-
-  const std::optional<Affine> &affine(const Value *value) {
-    if (auto found = affines.find(value); found != affines.end())
-      return found->second;
-    std::optional<Affine> form = value->type.is_scalar() ? of_scalar(value) : of_tile(value);
-    return affines[value] = std::move(form);
-  }
-
-  std::optional<Affine> of_scalar(const Value *value) {
-    if (value->type.is_number())
-      return is_float(value->type.elem) ? std::nullopt : std::optional(uniform(poly(value), 0));
-    const Op *op = value->op;
-    if (!op || !op->is(Opcode::addptr_))
-      return Affine{value, Poly(), {}};
-    return combine(value, affine(op->operand(0)), affine(op->operand(1)), false);
-  }
-
-  std::optional<Affine> of_tile(const Value *value) {
-    const Op *op = value->op;
-    if (!op || may_wrap(*op) || (value->type.is_number() && is_float(value->type.elem)))
-      return std::nullopt;
-    switch (op->code) {
-    case Opcode::range_: {
-      Affine range = uniform(Poly::constant(op->get(attr::start_)), 1);
-      range.strides[0] = Poly::constant(1);
-      return range;
-    }
-    case Opcode::splat_: {
-      std::optional<Affine> scalar = affine(op->operand(0));
-      if (scalar)
-        scalar->strides.resize(value->type.rank());
-      return scalar;
-    }
-    case Opcode::expand_:
-    case Opcode::broadcast_:
-    case Opcode::trans_:
-      return reshaped(*op, affine(op->operand(0)));
-    case Opcode::add_:
-    case Opcode::addptr_:
-      return combine(value, affine(op->operand(0)), affine(op->operand(1)), false);
-    case Opcode::sub_:
-      return combine(value, affine(op->operand(0)), affine(op->operand(1)), true);
-    case Opcode::mul_:
-      return product(affine(op->operand(0)), affine(op->operand(1)));
-    case Opcode::cast_:
-      return keeps_value(*op) ? affine(op->operand(0)) : std::nullopt;
-    case Opcode::view_: {
-      Affine view{op->operand(0), poly(op->operand(1)), {}};
-      for (size_t i = 2; i < op->operands.size(); i++)
-        view.strides.push_back(poly(op->operand(i)));
-      return view;
-    }
-    default:
-      return std::nullopt;
-    }
-  }
-};
-
 } // namespace
 
-Poly poly_of(const Value *scalar) { return Forms().poly(scalar); }
+const Poly &AffineForms::poly(const Value *scalar) {
+  if (auto found = polys_.find(scalar); found != polys_.end())
+    return found->second;
+  Poly form = expand(scalar);
+  return polys_[scalar] = is_small(form) ? std::move(form) : Poly::symbol(scalar);
+}
 
-std::optional<Affine> affine_of(const Value *value) { return Forms().affine(value); }
+Poly AffineForms::expand(const Value *scalar) {
+  const Op *op = scalar->op;
+  if (!op || may_wrap(*op))
+    return Poly::symbol(scalar);
+  switch (op->code) {
+  case Opcode::constant_:
+    return Poly::constant(op->get(attr::value_));
+  case Opcode::add_:
+    return poly(op->operand(0)) + poly(op->operand(1));
+  case Opcode::sub_:
+    return poly(op->operand(0)) - poly(op->operand(1));
+  case Opcode::mul_:
+    return poly(op->operand(0)) * poly(op->operand(1));
+  case Opcode::neg_:
+    return Poly() - poly(op->operand(0));
+  case Opcode::cast_:
+    return keeps_value(*op) ? poly(op->operand(0)) : Poly::symbol(scalar);
+  case Opcode::no_hoist_:
+    return poly(op->operand(0));
+  default:
+    return Poly::symbol(scalar);
+  }
+}
+
+const std::optional<Affine> &AffineForms::affine(const Value *value) {
+  if (auto found = affines_.find(value); found != affines_.end())
+    return found->second;
+  std::optional<Affine> form = value->type.is_scalar() ? of_scalar(value) : of_tile(value);
+  return affines_[value] = std::move(form);
+}
+
+std::optional<Affine> AffineForms::of_scalar(const Value *value) {
+  if (value->type.is_number())
+    return is_float(value->type.elem) ? std::nullopt : std::optional(uniform(poly(value), 0));
+  const Op *op = value->op;
+  if (!op || !op->is(Opcode::addptr_))
+    return Affine{value, Poly(), {}};
+  return combine(value, affine(op->operand(0)), affine(op->operand(1)), false);
+}
+
+std::optional<Affine> AffineForms::of_tile(const Value *value) {
+  const Op *op = value->op;
+  if (!op || may_wrap(*op) || (value->type.is_number() && is_float(value->type.elem)))
+    return std::nullopt;
+  switch (op->code) {
+  case Opcode::range_: {
+    Affine range = uniform(Poly::constant(op->get(attr::start_)), 1);
+    range.strides[0] = Poly::constant(1);
+    return range;
+  }
+  case Opcode::splat_: {
+    std::optional<Affine> scalar = affine(op->operand(0));
+    if (scalar)
+      scalar->strides.resize(value->type.rank());
+    return scalar;
+  }
+  case Opcode::expand_:
+  case Opcode::broadcast_:
+  case Opcode::trans_:
+    return reshaped(*op, affine(op->operand(0)));
+  case Opcode::add_:
+  case Opcode::addptr_:
+    return combine(value, affine(op->operand(0)), affine(op->operand(1)), false);
+  case Opcode::sub_:
+    return combine(value, affine(op->operand(0)), affine(op->operand(1)), true);
+  case Opcode::mul_:
+    return product(affine(op->operand(0)), affine(op->operand(1)));
+  case Opcode::cast_:
+    return keeps_value(*op) ? affine(op->operand(0)) : std::nullopt;
+  case Opcode::view_: {
+    Affine view{op->operand(0), poly(op->operand(1)), {}};
+    for (size_t i = 2; i < op->operands.size(); i++)
+      view.strides.push_back(poly(op->operand(i)));
+    return view;
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+Poly poly_of(const Value *scalar) { return AffineForms().poly(scalar); }
+
+std::optional<Affine> affine_of(const Value *value) { return AffineForms().affine(value); }
 
 Units units_of(const Value *value) {
   const Value *counted = value;

@@ -57,6 +57,23 @@ struct Affine {
   bool uniform() const; // whether all strides are zero
 };
 
+/// The forms of the values that one analysis needs: computes each form once. The function must not
+/// change meanwhile.
+class AffineForms {
+public:
+  /// As poly_of and affine_of.
+  const Poly &poly(const ir::Value *scalar);
+  const std::optional<Affine> &affine(const ir::Value *value);
+
+private:
+  Poly expand(const ir::Value *scalar);
+  std::optional<Affine> of_scalar(const ir::Value *value);
+  std::optional<Affine> of_tile(const ir::Value *value);
+
+  std::map<const ir::Value *, Poly> polys_;
+  std::map<const ir::Value *, std::optional<Affine>> affines_;
+};
+
 /// The polynomial of an integer scalar. A subexpression without a polynomial form becomes a symbol.
 Poly poly_of(const ir::Value *scalar);
 

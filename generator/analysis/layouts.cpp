@@ -86,7 +86,7 @@ LinearLayout memory_layout(const Value *pointers, const Value *mask, const Funct
   const Shape &shape = pointers->type.shape;
   std::vector<int> order(shape.size());
   std::iota(order.rbegin(), order.rend(), 0);
-  if (std::optional<int> axis = contiguous_axis(pointers)) {
+  if (std::optional<int> axis = contiguous_axis(pointers, fn)) {
     order.erase(std::find(order.begin(), order.end(), *axis));
     order.insert(order.begin(), *axis);
   }
@@ -134,7 +134,7 @@ LinearLayout transposing_layout(const Shape &shape, const std::vector<int> &orde
 
 int access_width(const LinearLayout &layout, const Value *pointers, const Value *mask,
                  const Function &fn) {
-  std::optional<int> axis = contiguous_axis(pointers);
+  std::optional<int> axis = contiguous_axis(pointers, fn);
   if (!axis)
     return 1;
   int limit = vector_elements(pointers, mask, fn), width = 1;
@@ -146,16 +146,17 @@ int access_width(const LinearLayout &layout, const Value *pointers, const Value 
 }
 
 bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Function &fn) {
-  std::optional<int> axis = contiguous_axis(pointers);
+  std::optional<int> axis = contiguous_axis(pointers, fn);
   if (!axis)
     return true; // no layout fills sectors
   constexpr int sector_bytes = 32;
   int shift = axis_shift(layout.shape, *axis);
   int64_t run = access_width(layout, pointers, nullptr, fn);
-  while (run < layout.shape[*axis] &&
+  int64_t longest = contiguous_elements(pointers, *axis, fn);
+  while (run < longest &&
          std::count(layout.lane.begin(), layout.lane.end(), FlatIndex(run) << shift))
     run *= 2;
-  return run == layout.shape[*axis] || run * bytes_of(pointers->type.elem) >= sector_bytes;
+  return run == longest || run * bytes_of(pointers->type.elem) >= sector_bytes;
 }
 
 namespace {

@@ -7,9 +7,13 @@
 
 namespace tritonc {
 
-/// The axis along which `value` is contiguous in memory. `value` is a view, or a tile computed from
-/// a view by elementwise operations and transposes. nullopt: no axis.
-std::optional<int> contiguous_axis(const ir::Value *value);
+/// The axis along which `value` is contiguous in memory. `value` is a view or a tile of pointers,
+/// or a tile computed from the elements there by elementwise operations and transposes. Of several
+/// axes of pointers, the one with the longest contiguous groups. nullopt: no axis.
+std::optional<int> contiguous_axis(const ir::Value *value, const ir::Function &fn);
+
+/// The number of elements in each contiguous group along `axis`. The extent of the axis for views.
+int64_t contiguous_elements(const ir::Value *pointers, int axis, const ir::Function &fn);
 
 /// The parameter (or workspace) from which a pointer, a tile of pointers or a view is computed;
 /// null: unknown.
@@ -21,6 +25,6 @@ const ir::Value *mask_of(const ir::Op &access);
 /// The maximum number of elements per access along the contiguous axis: each aligned group is
 /// contiguous, aligned to its size, at most 16 bytes, and masked as a whole. `mask` may be null.
 /// The result is a power of two, at least 1.
-int vector_elements(const ir::Value *view, const ir::Value *mask, const ir::Function &fn);
+int vector_elements(const ir::Value *pointers, const ir::Value *mask, const ir::Function &fn);
 
 } // namespace tritonc

@@ -4,12 +4,12 @@
 
 #include "analysis/narrow_accesses.h"
 
-#include "analysis/affine.h"
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
-#include "analysis/tensor_access.h"
+#include "analysis/value_flow.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tritonc {
@@ -23,34 +23,40 @@ constexpr int64_t estimated_iterations = 16; // of a loop
 constexpr int64_t counted_share = 16;        // 1/16 of the bytes: smaller accesses do not count
 constexpr int64_t widened_share = 4;         // 1/4 of the bytes must become wider
 
-void add_parameters(const Poly &poly, Function &kernel, std::vector<Parameter *> &found) {
-  for (const auto &[operands, coefficient] : poly.terms)
-    for (const Value *operand : operands)
-      for (Parameter &parameter : kernel.parameters)
-        if (parameter.value == operand &&
-            std::find(found.begin(), found.end(), &parameter) == found.end())
-          found.push_back(&parameter);
+// Adds `value` and all values from which it is computed, those of the first operand first.
+void add_inputs(const Value *value, std::vector<const Value *> &order,
+                std::set<const Value *> &found) {
+  std::vector<const Value *> waiting = {value}; // the last one is next
+  while (!waiting.empty()) {
+    const Value *next = waiting.back();
+    waiting.pop_back();
+    if (!found.insert(next).second)
+      continue;
+    order.push_back(next);
+    const Op *flow = next->block ? next->block->parent : next->op;
+    if (flow)
+      for_each_flow(*flow, [&](const Value *to, const Value *from) {
+        if (to == next)
+          waiting.push_back(from);
+      });
+    if (next->op)
+      waiting.insert(waiting.end(), next->op->operands.rbegin(), next->op->operands.rend());
+  }
 }
 
-// The parameters on which the width of the access depends.
+// The parameters on which the width of the access may depend.
 std::vector<Parameter *> parameters_of(const Op &access, Assumable assumable, Function &kernel) {
-  const Value *view = access.operand(0), *mask = mask_of(access);
-  std::optional<int> axis = contiguous_axis(view);
-  std::optional<Affine> form = affine_of(view);
+  std::vector<const Value *> inputs;
+  std::set<const Value *> seen;
+  add_inputs(access.operand(0), inputs, seen);
+  if (const Value *mask = mask_of(access); mask && assumable == Assumable::all)
+    add_inputs(mask, inputs, seen);
   std::vector<Parameter *> found;
-  if (!axis || !form)
-    return found;
-  if (assumable == Assumable::all)
+  for (const Value *input : inputs)
     for (Parameter &parameter : kernel.parameters)
-      if (parameter.value == form->base)
+      if (parameter.value == input &&
+          (input->type.is_pointer() ? assumable == Assumable::all : is_integer(input->type.elem)))
         found.push_back(&parameter);
-  for (const Poly &stride : form->strides)
-    add_parameters(stride, kernel, found);
-  add_parameters(form->offset, kernel, found);
-  if (assumable == Assumable::all && mask && !mask->type.is_scalar())
-    for (const Bound &bound : bounds_of(mask, view->type.rank()).value_or(std::vector<Bound>()))
-      if (bound.axis == *axis)
-        add_parameters(bound.before, kernel, found);
   return found;
 }
 
@@ -58,6 +64,26 @@ std::vector<Parameter *> parameters_of(const Op &access, Assumable assumable, Fu
 int &promise_of(Parameter &parameter) {
   return parameter.value->type.is_pointer() ? parameter.aligned_bytes : parameter.multiple_of;
 }
+
+// The promises about some parameters, which change until they are restored.
+class Promises {
+public:
+  ~Promises() {
+    for (auto &[parameter, promise] : before_)
+      promise_of(*parameter) = promise;
+  }
+
+  /// Promises a multiple of `number`, if the kernel does not.
+  void add(Parameter &parameter, int64_t number) {
+    if (promise_of(parameter) % number != 0)
+      before_.emplace_back(&parameter, std::exchange(promise_of(parameter), int(number)));
+  }
+
+  const std::vector<std::pair<Parameter *, int>> &before() const { return before_; }
+
+private:
+  std::vector<std::pair<Parameter *, int>> before_;
+};
 
 int64_t wanted_of(const Parameter &parameter, int64_t elements) {
   return parameter.value->type.is_pointer() ? widest_bytes : elements;
@@ -75,37 +101,38 @@ int64_t bytes_moved(const Op &access) {
 
 } // namespace
 
-int64_t widest_elements(const Value *view) {
-  std::optional<int> axis = contiguous_axis(view);
-  return axis ? std::min<int64_t>(widest_bytes / bytes_of(view->type.elem),
-                                  view->type.shape[size_t(*axis)])
-              : 1;
+WidestAccess widest_access(const Op &access, Function &kernel) {
+  Promises promises;
+  for (Parameter *parameter : parameters_of(access, Assumable::address, kernel))
+    promises.add(*parameter, widest_bytes);
+  const Value *pointers = access.operand(0);
+  std::optional<int> axis = contiguous_axis(pointers, kernel);
+  if (!axis)
+    return {};
+  return {axis, std::min<int64_t>(widest_bytes / bytes_of(pointers->type.elem),
+                                  contiguous_elements(pointers, *axis, kernel))};
 }
 
 std::vector<const Parameter *> parameters_that_widen(const Op &access, int64_t elements,
                                                      Assumable assumable, Function &kernel) {
-  const Value *view = access.operand(0), *mask = mask_of(access);
-  auto is_wide = [&] { return vector_elements(view, mask, kernel) >= elements; };
+  const Value *pointers = access.operand(0), *mask = mask_of(access);
+  auto is_wide = [&] { return vector_elements(pointers, mask, kernel) >= elements; };
   if (is_wide())
     return {};
   // Makes all possible assumptions, then drops each one that does not help.
-  std::vector<std::pair<Parameter *, int>> before;
-  for (Parameter *parameter : parameters_of(access, assumable, kernel)) {
-    int64_t wanted = wanted_of(*parameter, elements);
-    if (promise_of(*parameter) % wanted != 0)
-      before.emplace_back(parameter, std::exchange(promise_of(*parameter), int(wanted)));
-  }
-  bool helps = is_wide();
+  Promises promises;
+  for (Parameter *parameter : parameters_of(access, assumable, kernel))
+    promises.add(*parameter, wanted_of(*parameter, elements));
+  if (!is_wide())
+    return {};
   std::vector<const Parameter *> needed;
-  for (auto &[parameter, promise] : before) {
+  for (auto &[parameter, promise] : promises.before()) {
     int assumed = std::exchange(promise_of(*parameter), promise);
-    if (helps && !is_wide()) {
-      needed.push_back(parameter);
-      promise_of(*parameter) = assumed;
-    }
+    if (is_wide())
+      continue;
+    needed.push_back(parameter);
+    promise_of(*parameter) = assumed;
   }
-  for (auto &[parameter, promise] : before)
-    promise_of(*parameter) = promise;
   return needed;
 }
 
@@ -113,16 +140,21 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
   std::vector<const Op *> accesses;
   int64_t all_bytes = 0, widened_bytes = 0;
   for_each_op(*kernel.body, [&](const Op &op) {
-    if ((!op.is(Opcode::load_) && !op.is(Opcode::store_)) || !op.operand(0)->type.is_view())
+    if ((!op.is(Opcode::load_) && !op.is(Opcode::store_)) || op.operand(0)->type.is_scalar())
       return;
     accesses.push_back(&op);
     all_bytes += bytes_moved(op);
   });
   std::optional<MatmulLoop> matmul = find_matmul_loop(kernel).found;
+  auto has_view = [](const LoadedOperand &operand) {
+    return operand.load->operand(0)->type.is_view();
+  };
+  if (matmul && !std::all_of(std::begin(matmul->operands), std::end(matmul->operands), has_view))
+    matmul.reset(); // TMA cannot copy through pointers
   std::vector<Divisor> divisors;
   for (const Op *op : accesses) {
     bool is_by_tma = matmul && (op == matmul->operands[0].load || op == matmul->operands[1].load);
-    int64_t elements = widest_elements(op->operand(0));
+    int64_t elements = widest_access(*op, kernel).elements;
     if (is_by_tma || elements == 1 || counted_share * bytes_moved(*op) < all_bytes)
       continue;
     std::vector<const Parameter *> needed =

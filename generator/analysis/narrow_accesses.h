@@ -6,9 +6,14 @@
 
 namespace tritonc {
 
-/// The number of elements that the widest access of 16 bytes moves along the view's contiguous axis;
-/// 1 if there is no such axis.
-int64_t widest_elements(const ir::Value *view);
+/// The axis that is contiguous if all integer parameters of `access` are multiples, and the number
+/// of elements that the widest access of 16 bytes moves along it; nullopt and 1 if there is no such
+/// axis. Changes `kernel` temporarily and restores it.
+struct WidestAccess {
+  std::optional<int> axis;
+  int64_t elements = 1;
+};
+WidestAccess widest_access(const ir::Op &access, ir::Function &kernel);
 
 /// What may be assumed about the parameters of an access: multiples of the integers in its address;
 /// or also of those in its mask's limits, and the alignment of its pointer.
@@ -28,12 +33,12 @@ struct Divisor {
 
 /// The divisors under which the loads and stores are as wide as possible. Leaves out accesses of
 /// less than a sixteenth of the bytes that the kernel moves, because a launch with other arguments
-/// would lose all wide accesses. Empty if the accesses that become wider move less than a quarter of
-/// the bytes. An access in a loop is estimated to happen 16 times. Loads that TMA can copy are wide
-/// already.
+/// would lose all wide accesses. Empty if the accesses that become wider move less than a quarter
+/// of the bytes. An access in a loop is estimated to happen 16 times. Loads that TMA can copy are
+/// wide already.
 ///
-/// Requires the canonical form (passes/pipeline.h), in which loads and stores have views. Changes
-/// `kernel` temporarily and restores it.
+/// Requires the canonical form (passes/pipeline.h), in which carried values that are a formula of
+/// the counter are that formula. Changes `kernel` temporarily and restores it.
 std::vector<Divisor> widening_divisors(ir::Function &kernel);
 
 } // namespace tritonc

@@ -135,16 +135,17 @@ bool is_leading_dimension(const Parameter *parameter, const Affine &form, const 
 // not hold. A mask along the contiguous axis says so. The exceptions are accesses of less than 4
 // bytes, which cp.async cannot copy, because of a leading dimension: such rows are usually multiples,
 // and the mask is for the last tile.
-bool supports_all_sizes(const Op &access, const Affine &form, int axis, int64_t width,
+bool supports_all_sizes(const Op &access, int axis, int64_t width,
                         const std::vector<const Parameter *> &needed) {
   constexpr int64_t min_copy_bytes = 4; // of cp.async
   const Type &type = access.operand(0)->type;
   const Value *mask = mask_of(access);
   if (!mask || mask->type.is_scalar() || !is_guarded(mask, type.rank(), axis))
     return false;
-  return width * bytes_of(type.elem) >= min_copy_bytes ||
+  std::optional<Affine> form = affine_of(access.operand(0));
+  return !form || width * bytes_of(type.elem) >= min_copy_bytes ||
          std::none_of(needed.begin(), needed.end(), [&](const Parameter *parameter) {
-           return is_leading_dimension(parameter, form, type.shape);
+           return is_leading_dimension(parameter, *form, type.shape);
          });
 }
 
@@ -163,22 +164,17 @@ void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
   std::set<const Parameter *> said;
   std::vector<const Op *> accesses;
   for_each_op(*kernel.body, [&](const Op &op) {
-    if (is_access(op) && op.operand(0)->type.is_view())
+    if (is_access(op) && op.operand(0)->type.is_tile())
       accesses.push_back(&op);
   });
   for (const Op *op : accesses) {
-    const Value *view = op->operand(0);
-    std::optional<int> axis = contiguous_axis(view);
-    std::optional<Affine> form = affine_of(view);
-    if (!axis || !form)
-      continue;
-    int64_t wanted = widest_elements(view);
-    int64_t width = vector_elements(view, mask_of(*op), kernel);
-    if (width >= wanted)
+    auto [axis, wanted] = widest_access(*op, kernel);
+    int64_t width = vector_elements(op->operand(0), mask_of(*op), kernel);
+    if (!axis || width >= wanted)
       continue;
     std::vector<const Parameter *> needed =
         parameters_that_widen(*op, wanted, Assumable::address, kernel);
-    if (supports_all_sizes(*op, *form, *axis, width, needed) ||
+    if (supports_all_sizes(*op, *axis, width, needed) ||
         is_specialized_for(needed, wanted, specialized))
       continue;
     std::string names;

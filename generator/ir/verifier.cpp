@@ -435,6 +435,9 @@ struct Verifier {
     const Type &value = op.results.empty() ? op.operand(1)->type : op.result()->type;
     check(value.elem == pointers.elem && value.shape == pointers.shape && value.is_number(),
           "the value has the pointers' shape and element type");
+    check(!op.has(attr::axis_) || (pointers.is_pointer() && op.get(attr::axis_) >= 0 &&
+                                   op.get(attr::axis_) < pointers.rank()),
+          "{axis} is an axis of the pointers");
     if (op.is(Opcode::load_) && op.operands.size() == 3)
       check(op.operand(2)->type == value,
             "the value of masked-off elements has the type of the result");

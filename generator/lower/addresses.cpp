@@ -108,13 +108,14 @@ std::vector<std::vector<int>> register_groups(const LinearLayout &layout, int wi
   return groups;
 }
 
-int vector_axis(const Value *pointers) {
+int vector_axis(const Op &access) {
+  const Value *pointers = access.operand(0);
   if (pointers->type.is_view())
     for (int d = pointers->type.rank(); d-- > 0;)
       if (pointers->type.shape[size_t(d)] > 1 &&
           constant_of(pointers->op->operand(size_t(d) + 2)) == 1)
         return d;
-  return pointers->type.rank() - 1;
+  return int(access.get(attr::axis_, pointers->type.rank() - 1));
 }
 
 } // namespace tritonc

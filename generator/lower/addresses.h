@@ -69,7 +69,8 @@ private:
 /// group in ascending order.
 std::vector<std::vector<int>> register_groups(const ir::LinearLayout &layout, int width, int axis);
 
-/// The axis along which the elements are contiguous in memory; the last axis if none is.
-int vector_axis(const ir::Value *pointers);
+/// The axis along which the elements of an access are contiguous in memory; the last axis if none
+/// is.
+int vector_axis(const ir::Op &access);
 
 } // namespace tritonc

@@ -61,8 +61,8 @@ void Lowering::lower_load(const Op &op) {
   GlobalAddresses addresses(*this, pointers, layout);
   Registers result(size_t(layout.registers()));
 
-  auto groups = tile ? register_groups(layout, width, vector_axis(pointers))
-                     : std::vector<std::vector<int>>{{0}};
+  auto groups =
+      tile ? register_groups(layout, width, vector_axis(op)) : std::vector<std::vector<int>>{{0}};
   for (const std::vector<int> &group : groups) {
     llvm::Type *type = vector_type(stored, width);
     llvm::Value *address = hinted(op, addresses[group[0]]);
@@ -107,8 +107,8 @@ void Lowering::lower_store(const Op &op) {
 
   guarded(holds_first_copy(layout), [&] {
     GlobalAddresses addresses(*this, pointers, layout);
-    auto groups = tile ? register_groups(layout, width, vector_axis(pointers))
-                       : std::vector<std::vector<int>>{{0}};
+    auto groups =
+        tile ? register_groups(layout, width, vector_axis(op)) : std::vector<std::vector<int>>{{0}};
     for (const std::vector<int> &group : groups) {
       llvm::Value *packed = llvm::PoisonValue::get(vector_type(stored, width));
       for (int i = 0; i < width; i++) {

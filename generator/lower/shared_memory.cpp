@@ -240,7 +240,7 @@ void Lowering::lower_async_copy(const Op &op) {
   guarded(holds_first_copy(layout), [&] {
     GlobalAddresses from(*this, view, layout);
     SharedAddresses to(*this, op.operand(1), op.operand(2), layout);
-    for (const std::vector<int> &group : register_groups(layout, int(width), vector_axis(view))) {
+    for (const std::vector<int> &group : register_groups(layout, int(width), vector_axis(op))) {
       llvm::Value *on = scalar(op.operand(3));
       if (mask)
         on = builder_.CreateAnd(on, registers(mask)[mask->type.is_scalar() ? 0 : size_t(group[0])]);

@@ -309,7 +309,7 @@ struct State {
     int vector = std::max(vector_elements(view, load.operand_or_null(1), fn),
                           word_bytes / bytes_of(tile.elem));
     std::vector<int> order = last_axis_first(tile.rank());
-    if (std::optional<int> axis = contiguous_axis(view))
+    if (std::optional<int> axis = contiguous_axis(view, fn))
       std::swap(order[0], *std::find(order.begin(), order.end(), *axis));
     return shared(blocked_layout(tile.shape, order, vector, fn.producer_warps));
   }
@@ -466,9 +466,17 @@ struct State {
     copy->attributes = op.attributes;
     copy->location = op.location;
     if (op.is(Opcode::load_))
-      copy->set(attr::vector_,
-                int64_t(access_width(*layout, op.operand(0), op.operand_or_null(1), fn)));
+      set_vector(*copy, op.operand(0), op.operand_or_null(1), *layout);
     return copy->result();
+  }
+
+  // Later passes may compute the pointers in other ways, so the access keeps their axis.
+  void set_vector(Op &access, const Value *pointers, const Value *mask,
+                  const LinearLayout &layout) {
+    int width = access_width(layout, pointers, mask, fn);
+    access.set(attr::vector_, int64_t(width));
+    if (width > 1 && !pointers->type.is_view())
+      access.set(attr::axis_, int64_t(*contiguous_axis(pointers, fn)));
   }
 
   void demand_operand(Op *op, size_t i, const Layout &layout) {
@@ -494,15 +502,14 @@ struct State {
       layout = natural(joint.sum);
     else if (!layout || !fills_sectors(*layout, pointers, fn))
       layout = shared(memory_layout(pointers, mask, fn));
-    op->set(attr::vector_, int64_t(access_width(*layout, pointers, mask, fn)));
+    set_vector(*op, pointers, mask, *layout);
     for (size_t i : {0, 1, 2})
       demand_operand(op, i, layout);
   }
 
   void rewrite_load(Op *op) {
     Layout layout = natural(op->result());
-    op->set(attr::vector_,
-            int64_t(access_width(*layout, op->operand(0), op->operand_or_null(1), fn)));
+    set_vector(*op, op->operand(0), op->operand_or_null(1), *layout);
     for (size_t i : {0, 1, 2})
       demand_operand(op, i, layout);
   }
@@ -510,7 +517,7 @@ struct State {
   void rewrite_copy(Op *op) {
     Value *view = op->operand(0);
     std::vector<int> order = last_axis_first(view->type.rank());
-    if (std::optional<int> contiguous = contiguous_axis(view)) {
+    if (std::optional<int> contiguous = contiguous_axis(view, fn)) {
       order.erase(std::find(order.begin(), order.end(), *contiguous));
       order.insert(order.begin(), *contiguous);
     }

@@ -78,7 +78,7 @@ struct State {
     int vector = std::min(vector_elements(load->operand(0), mask, fn), widest_copy_bytes / bytes);
     // A copy of several elements requires that they are contiguous in global memory and in the
     // buffer.
-    std::optional<int> axis = contiguous_axis(load->operand(0));
+    std::optional<int> axis = contiguous_axis(load->operand(0), fn);
     if (axis && !has_neighbors(staged.buffer->type, *axis))
       vector = 1;
     if (vector * bytes < min_copy_bytes)

@@ -171,10 +171,10 @@ void multiply_by_warpgroups(Function &fn, const Schedule &schedule) {
     fn.producer_warps = schedule.producer_warps ? schedule.producer_warps : warps_of_a_group;
 }
 
-int64_t neighbors(const Op &dot, int operand, const Gpu &gpu) {
+int64_t neighbors(const Function &fn, const Op &dot, int operand, const Gpu &gpu) {
   constexpr int min_copy_bytes = 4; // of cp.async
   const Type &type = dot.operand(operand)->type;
-  bool can_lie = contiguous_axis(dot.operand(operand)) == operand ||
+  bool can_lie = contiguous_axis(dot.operand(operand), fn) == operand ||
                  (gpu.has_cp_async && bytes_of(type.elem) == min_copy_bytes);
   return can_lie ? std::min<int64_t>(4, type.shape[size_t(operand)]) : 1;
 }
@@ -206,7 +206,7 @@ void select_mma(Function &fn, const Gpu &gpu, const Schedule &schedule) {
       op.set(attr::interleaved_);
     if (!instruction.tensor_core)
       op.set(attr::thread_tile_,
-             std::vector<int64_t>{neighbors(op, 0, gpu), neighbors(op, 1, gpu)});
+             std::vector<int64_t>{neighbors(fn, op, 0, gpu), neighbors(fn, op, 1, gpu)});
   });
 }
 

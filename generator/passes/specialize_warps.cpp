@@ -191,7 +191,7 @@ struct State {
   Value *allocate(Builder &builder, const Op &load) {
     const Type &tile = load.result()->type;
     const Value *from = load.operand(0);
-    int contiguous = copies_by_threads() ? *contiguous_axis(from) : copy_order(*from->op)[0];
+    int contiguous = copies_by_threads() ? *contiguous_axis(from, fn) : copy_order(*from->op)[0];
     Shape shape = tile.shape;
     shape.insert(shape.begin(), stages);
     Type type = Type::shared(tile.elem, shape)
@@ -523,7 +523,7 @@ struct State {
     std::vector<Piece> result;
     for (int i : {0, 1}) {
       const Type &tile = matmul.operands[i].load->result()->type;
-      size_t along = size_t(*contiguous_axis(matmul.operands[i].load->operand(0)));
+      size_t along = size_t(*contiguous_axis(matmul.operands[i].load->operand(0), fn));
       Shape shape = tile.shape;
       int64_t max_value = bytes_in_registers / bytes_of(tile.elem) * 32 * fn.producer_warps;
       while (element_count(shape) > max_value)

@@ -62,7 +62,7 @@ struct State {
   Value *buffer_for(Builder &builder, Value *value, const Op &dot, std::optional<int> wanted) {
     Shape shape = value->type.shape;
     int last = int(shape.size()) - 1, bytes = bytes_of(value->type.elem);
-    int contiguous = wanted ? *wanted : contiguous_axis(value).value_or(last);
+    int contiguous = wanted ? *wanted : contiguous_axis(value, fn).value_or(last);
     LinearLayout layout = dot.get(attr::instruction_) == "wgmma"
                               ? panel_layout(shape, contiguous, bytes)
                               : swizzled_layout(shape, contiguous, bytes);

@@ -88,21 +88,21 @@ bool fits_copies(const Function &fn, const MatmulLoop &matmul, int number, const
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
-bool fits_copies_by_threads(const MatmulLoop &matmul, int number) {
+bool fits_copies_by_threads(const Function &fn, const MatmulLoop &matmul, int number) {
   const Op &load = *matmul.operands[number].load;
   const Type &tile = load.result()->type;
   const Value *view = load.operand(0), *mask = load.operand_or_null(1);
   const Value *other = load.operand_or_null(2);
-  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view, fn) : std::nullopt;
   return along && bytes_of(tile.elem) == 2 && (!mask || bounds_of(mask, tile.rank())) &&
          (!other || is_zero(other)) && panel_row_bytes(tile.shape, *along, bytes_of(tile.elem)) > 0;
 }
 
-bool fits_panel(const MatmulLoop &matmul, int number) {
+bool fits_panel(const Function &fn, const MatmulLoop &matmul, int number) {
   const Op &load = *matmul.operands[number].load;
   const Type &tile = load.result()->type;
   const Value *view = load.operand(0);
-  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view, fn) : std::nullopt;
   return along && bytes_of(tile.elem) == 2 && panel_row_bytes(tile.shape, *along, 2) > 0;
 }
 
@@ -144,7 +144,7 @@ bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
       fitting_stages(fn, *matmul, gpu, schedule) < min_stages)
     return false;
   for (int number : {0, 1})
-    if (!(schedule.producer_warps ? fits_copies_by_threads(*matmul, number)
+    if (!(schedule.producer_warps ? fits_copies_by_threads(fn, *matmul, number)
                                   : fits_copies(fn, *matmul, number, gpu)) ||
         is_stored_to(fn, matmul->operands[number].load->operand(0)))
       return false;

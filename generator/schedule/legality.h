@@ -46,11 +46,11 @@ bool fits_copies(const ir::Function &fn, const MatmulLoop &matmul, int number, c
 
 /// Whether producer warps can load operand `number` element by element, and store it in the layout
 /// of the tensor cores.
-bool fits_copies_by_threads(const MatmulLoop &matmul, int number);
+bool fits_copies_by_threads(const ir::Function &fn, const MatmulLoop &matmul, int number);
 
 /// Whether the tensor cores can read operand `number` after cp.async: 16-bit elements in rows of at
 /// least 32 bytes.
-bool fits_panel(const MatmulLoop &matmul, int number);
+bool fits_panel(const ir::Function &fn, const MatmulLoop &matmul, int number);
 
 /// Whether the kernel may store to memory that it loads through `pointers`. The order of TMA loads
 /// and such stores is undefined.

@@ -112,8 +112,9 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
     return std::nullopt;
   MatmulLoop matmul = *find_matmul_loop(*tried).found;
   schedule.tile = block_tile(tile, *tried);
-  if (!fits_wgmma(*matmul.dot) || !fits_panel(matmul, 0) || !fits_panel(matmul, 1) ||
-      !has_enough_stages(*tried, gpu, schedule) || !copies_whole_chunks(*tried))
+  if (!fits_wgmma(*matmul.dot) || !fits_panel(*tried, matmul, 0) ||
+      !fits_panel(*tried, matmul, 1) || !has_enough_stages(*tried, gpu, schedule) ||
+      !copies_whole_chunks(*tried))
     return std::nullopt;
   Expr cost = cost_of(schedule, gpu.costs->multistage_wgmma, problem);
   return Candidate{.schedule = std::move(schedule), .cost = std::move(cost)};

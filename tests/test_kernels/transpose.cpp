@@ -51,6 +51,33 @@ std::vector<Run> transposed_in_whole_tiles(const Variant &variant, std::mt19937 
   return runs;
 }
 
+// Images of fewer pixels than a tile, of as many, and of more.
+std::vector<Run> pixels_of_images(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int64_t size = variant.number("SIZE");
+  std::vector<Run> runs;
+  for (int64_t pixels : {int64_t(8), size / 2 - 8, size, size + 24}) {
+    int64_t images = 3 * size / pixels + 1;
+    Run run;
+    run.text = "N=" + std::to_string(images) + " S=" + std::to_string(pixels);
+    Numbers numbers = {variant.type(), true};
+    Matrix x = add_matrix(run.memory, "x", numbers, images, pixels, pixels + 8, &random);
+    Matrix y = add_matrix(run.memory, "y", numbers, images, pixels, pixels + 2, nullptr);
+    run.launch.grid = {int((images * pixels + size - 1) / size), 1, 1};
+    run.launch.arguments = {Element::pointer(x.buffer),
+                            Element::pointer(y.buffer),
+                            integer(images),
+                            integer(pixels),
+                            integer(x.ld),
+                            integer(y.ld)};
+    run.check = [=](const Memory &memory) {
+      return check_matrix(
+          memory, y, [&](int64_t row, int64_t column) { return value_at(memory, x, row, column); });
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 // x has strides for axes i, j, k with gaps. y has the two other axes in order, then axis LAST.
 std::vector<Run> permutations(const Variant &variant, std::mt19937 &random, const Steps &) {
   const std::string last = variant["ROW_Y"] == "y1" ? "k" : variant["LAYERS"] == "D1" ? "i" : "j";
@@ -108,6 +135,7 @@ std::vector<TestKernel> transpositions() {
       {"kernels/permute.tc", false, permutations, {}},
       {"kernels/transpose.tc", false, moved_of_any_size<true>, {}},
       {"kernels/transpose_basic.tc", false, transposed_in_whole_tiles, {}},
+      {"tests/test_kernels/image_pixels.tc", false, pixels_of_images, {}},
   };
 }
 

@@ -35,7 +35,7 @@ Access access(const std::string &operations) {
   Function fn = function(operations);
   const Value *mask = operations.find("%m =") == std::string::npos ? nullptr : value_named(fn, "m");
   const Value *view = value_named(fn, "v");
-  return {contiguous_axis(view), vector_elements(view, mask, fn)};
+  return {contiguous_axis(view, fn), vector_elements(view, mask, fn)};
 }
 
 } // namespace
@@ -87,9 +87,53 @@ TEST_CASE("vector_elements: alignment of all parts limits the width") {
   }
 }
 
-TEST_CASE("vector_elements: is 1 for pointers without a view") {
+TEST_CASE("vector_elements: the groups of a quotient limit the width of pointers") {
+  // Images of `size` elements, `stride` elements apart; element 64 * pid + i of all images.
+  auto images =
+      [](const std::string &size, const std::string &mask = "", const std::string &base = "%h",
+         const std::string &elem = "f16", const std::string &divided = "%j") {
+        return access(R"(
+      %pid = program_id {axis = 0} : i32
+      %c64 = constant {value = 64} : i32
+      %first = mul %pid, %c64 : i32
+      %First = splat %first : i32[64]
+      %i = range {start = 0} : i32[64]
+      %j = add %First, %i : i32[64]
+      %S = splat )" + size +
+                      R"( : i32[64]
+      %N = splat %n : i32[64]
+      %N8 = splat %n8 : i32[64]
+      %unknown = add %N8, %i : i32[64]
+      %image = div )" +
+                      divided + R"(, %S : i32[64]
+      %whole = mul %image, %S : i32[64]
+      %pixel = sub )" +
+                      divided + R"(, %whole : i32[64]
+      %offset = mul %image, %N8 : i32[64]
+      %at = add %offset, %pixel : i32[64]
+      %base = splat )" +
+                      base + " : ptr<" + elem + ">[64]\n %v = addptr %base, %at : ptr<" + elem +
+                      ">[64]\n" + mask);
+      };
+  CHECK(images("%n8") == Access{0, 8});
+  CHECK(images("%n8", "", "%f", "f32") == Access{0, 4});
+  CHECK(images("%n8", "", "%bytes", "i8") == Access{0, 8});
+  CHECK(images("%n8", "", "%h4") == Access{0, 2});
+  // No group is known.
+  CHECK(images("%n") == Access{std::nullopt, 1});
+  CHECK(images("%n8", "", "%h", "f16", "%unknown") == Access{std::nullopt, 1}); // maybe negative
+  // The mask is constant in a group, or it is not.
+  CHECK(images("%n8", "%m = cmp %j, %N8 {pred = \"lt\"} : i1[64]") == Access{0, 8});
+  CHECK(images("%n8", "%m = cmp %image, %N {pred = \"lt\"} : i1[64]") == Access{0, 8});
+  CHECK(images("%n8", "%m = cmp %pixel, %N8 {pred = \"lt\"} : i1[64]") == Access{0, 8});
+  CHECK(images("%n8", "%m = cmp %j, %N {pred = \"lt\"} : i1[64]") == Access{0, 1});
+}
+
+TEST_CASE("vector_elements: affine pointers are as wide as their view") {
   CHECK(access("%i = range {start = 0} : i32[64]\n %s = splat %h : ptr<f16>[64]\n"
-               " %v = addptr %s, %i : ptr<f16>[64]") == Access{std::nullopt, 1});
+               " %v = addptr %s, %i : ptr<f16>[64]") == Access{0, 8});
+  CHECK(access("%i = range {start = 1} : i32[64]\n %s = splat %h : ptr<f16>[64]\n"
+               " %v = addptr %s, %i : ptr<f16>[64]") == Access{0, 1});
 }
 
 TEST_CASE("vector_elements: mask limits the width") {
@@ -124,7 +168,9 @@ TEST_CASE("vector_elements: mask limits the width") {
       {"%m = cmp %N8, %columns {pred = \"ge\"} : i1[16,64]", 1},
       {"%m = cmp %columns, %N8 {pred = \"eq\"} : i1[16,64]", 1},
       {"%m = cmp %columns, %N8 {pred = \"ne\"} : i1[16,64]", 1},
-      {"%m = cmp %columns, %N8 {pred = \"ult\"} : i1[16,64]", 1},
+      {"%m = cmp %columns, %N8 {pred = \"ule\"} : i1[16,64]", 1},
+      {"%m = cmp %columns, %N8 {pred = \"ult\"} : i1[16,64]", 8},
+      {"%s = add %rows, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"ult\"} : i1[16,64]", 1},
       // in_bounds: the row limit does not matter.
       {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = in_bounds %w, %w8 : i1[16,64]", 8},
       {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = in_bounds %w8, %w : i1[16,64]", 1},
@@ -141,7 +187,8 @@ TEST_CASE("vector_elements: mask limits the width") {
        1},
       // In units of four columns.
       {"%u = udiv %columns, %C4 : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 4},
-      {"%u = udiv %columns, %N8 : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 1},
+      {"%u = udiv %columns, %N8 : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 8},
+      {"%u = udiv %columns, %N : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 1},
       {"%s = add %rows, %columns : i32[16,64]\n %u = udiv %s, %C4 : i32[16,64]\n"
        " %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]",
        1},
@@ -176,6 +223,27 @@ TEST_CASE("vector_elements: mask limits the width") {
   }
 }
 
+TEST_CASE("contiguous_axis: of pointers, the axis with the longest groups") {
+  auto axis = [](const std::string &first, const std::string &second) {
+    return access("%i = range {start = 0} : i32[16]\n %S = splat %n8 : i32[16]\n"
+                  " %c2 = constant {value = 2} : i32\n %C2 = splat %c2 : i32[16]\n"
+                  " %eight = rem %i, %S : i32[16]\n %pair = rem %i, %C2 : i32[16]\n"
+                  " %far = mul %eight, %S : i32[16]\n %rx = expand " +
+                  first + " {axis = 1} : i32[16,1]\n %r = broadcast %rx : i32[16,16]\n" +
+                  " %cx = expand " + second +
+                  " {axis = 0} : i32[1,16]\n %c = broadcast %cx : i32[16,16]\n"
+                  " %a = add %r, %c : i32[16,16]\n %s = splat %h : ptr<f16>[16,16]\n"
+                  " %v = addptr %s, %a : ptr<f16>[16,16]")
+        .axis;
+  };
+  CHECK(axis("%far", "%eight") == 1);
+  CHECK(axis("%eight", "%far") == 0);
+  CHECK(axis("%eight", "%pair") == 0);
+  CHECK(axis("%pair", "%eight") == 1);
+  CHECK(axis("%eight", "%eight") == 1);
+  CHECK_FALSE(axis("%far", "%far"));
+}
+
 TEST_CASE("contiguous_axis: follows element-wise operations and trans") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[16,64]
@@ -186,12 +254,12 @@ TEST_CASE("contiguous_axis: follows element-wise operations and trans") {
     %u = trans %s {perm = [1,0]} : f32[16,64]
     %r = reduce %s {axis = 0, op = "add"} : f32[16]
     %e = expand %l {axis = 0} : f16[1,16,64])");
-  CHECK(contiguous_axis(value_named(fn, "l")) == 1);
-  CHECK(contiguous_axis(value_named(fn, "w")) == 1);
-  CHECK(contiguous_axis(value_named(fn, "t")) == 0);
-  CHECK(contiguous_axis(value_named(fn, "s")) == 0);
-  CHECK(contiguous_axis(value_named(fn, "u")) == 1);
-  CHECK_FALSE(contiguous_axis(value_named(fn, "r")));
-  CHECK_FALSE(contiguous_axis(value_named(fn, "e")));
-  CHECK_FALSE(contiguous_axis(value_named(fn, "n")));
+  CHECK(contiguous_axis(value_named(fn, "l"), fn) == 1);
+  CHECK(contiguous_axis(value_named(fn, "w"), fn) == 1);
+  CHECK(contiguous_axis(value_named(fn, "t"), fn) == 0);
+  CHECK(contiguous_axis(value_named(fn, "s"), fn) == 0);
+  CHECK(contiguous_axis(value_named(fn, "u"), fn) == 1);
+  CHECK_FALSE(contiguous_axis(value_named(fn, "r"), fn));
+  CHECK_FALSE(contiguous_axis(value_named(fn, "e"), fn));
+  CHECK_FALSE(contiguous_axis(value_named(fn, "n"), fn));
 }

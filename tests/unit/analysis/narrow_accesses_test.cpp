@@ -95,6 +95,86 @@ TEST_CASE("widening_divisors: the largest number of a parameter") {
                           "store %vf, %e\n %g = load %vx : f16[64]\n store %vy, %g")) == "ldx % 8");
 }
 
+TEST_CASE("widening_divisors: the size of images that an index tile divides by") {
+  // Element j = 64 * pid + i of images of n elements, ldx elements apart.
+  auto images = [](const std::string &mask, const std::string &operands,
+                   const std::string &divided = "%j") {
+    return divisors(function(R"(
+      %c64 = constant {value = 64} : i32
+      %start = mul %pid, %c64 : i32
+      %Start = splat %start : i32[64]
+      %j = add %Start, %i : i32[64]
+      %Count = splat %count : i32[64]
+      %unknown = add %Count, %i : i32[64]
+      %S = splat %n : i32[64]
+      %L = splat %ldx : i32[64]
+      %image = div )" + divided +
+                             R"(, %S : i32[64]
+      %pixel = rem )" + divided +
+                             R"(, %S : i32[64]
+      %offset = mul %image, %L : i32[64]
+      %at = add %offset, %pixel : i32[64]
+      %X = splat %x : ptr<f16>[64]
+      %Y = splat %y : ptr<f16>[64]
+      %from = addptr %X, %at : ptr<f16>[64]
+      %to = addptr %Y, %at : ptr<f16>[64]
+      )" + mask + "\n%e = load %from" +
+                             operands + " : f16[64]\n store %to, %e" + operands));
+  };
+  CHECK(images("", "") == "n % 8, ldx % 8");
+  const std::string mask = "%inside = cmp %j, %Count {pred = \"lt\"} : i1[64]";
+  CHECK(images(mask, ", %inside") == "n % 8, ldx % 8, count % 8");
+  // No assumption helps: the dividend may be negative, or the mask changes inside a group.
+  CHECK(images("", "", "%unknown") == "");
+  CHECK(images("%inside = cmp %j, %Count {pred = \"le\"} : i1[64]", ", %inside") == "");
+}
+
+TEST_CASE("widening_divisors: TMA copies the operands of a matmul, unless one has pointers") {
+  // A has rows of n elements; or images of `count` equal rows, which are ldx elements apart.
+  auto matmul = [](const std::string &a) {
+    return divisors(parsed(R"(
+    func @f(%x: ptr<f16>, %y: ptr<f16>, %f: ptr<f32>, %count: i32, %n: i32, %ldx: i32) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %c64 = constant {value = 64} : i64
+      %wide = cast %n : i64
+      %nothing = constant {number = 0.0} : f32
+      %start = splat %nothing : f32[64,64]
+      %i = range {start = 0} : i32[64]
+      %C = splat %count : i32[64]
+      %L = splat %ldx : i32[64]
+      %image = div %i, %C : i32[64]
+      %offset = mul %image, %L : i32[64]
+      %ex = expand %offset {axis = 1} : i32[64,1]
+      %rows = broadcast %ex : i32[64,64]
+      %cx = expand %i {axis = 0} : i32[1,64]
+      %columns = broadcast %cx : i32[64,64]
+      %at = add %rows, %columns : i32[64,64]
+      %X = splat %x : ptr<f16>[64,64]
+      %sum = for_loop %count, %start : f32[64,64] {
+        (%t: i32, %acc: f32[64,64])
+        %t64 = cast %t : i64
+        %k = mul %t64, %c64 : i64
+        %down = mul %k, %wide : i64
+        %T = splat %k : i64[64,64]
+        %first = addptr %X, %at : ptr<f16>[64,64]
+        %images = addptr %first, %T : ptr<f16>[64,64]
+        %view = view %x, %k, %wide, %one : view<f16>[64,64]
+        %vb = view %y, %down, %wide, %one : view<f16>[64,64]
+        %a = load )" + a + R"( : f16[64,64]
+        %b = load %vb : f16[64,64]
+        %next = dot %a, %b, %acc : f32[64,64]
+        yield %next
+      }
+      %out = view %f, %zero, %c64, %one : view<f32>[64,64]
+      store %out, %sum
+      return
+    })"));
+  };
+  CHECK(matmul("%view") == "");
+  CHECK(matmul("%images") == "ldx % 8, n % 8");
+}
+
 TEST_CASE("parameters_that_widen: only what may be assumed") {
   Function fn =
       function("%e = load %vx, %m : f16[64]\n store %vy, %e", false, "%x: ptr<f16> aligned 2");
@@ -108,5 +188,7 @@ TEST_CASE("parameters_that_widen: only what may be assumed") {
   CHECK(names(8, Assumable::all) == "x ldx n ");
   CHECK(names(8, Assumable::address) == ""); // neither the mask nor the pointer
   CHECK(names(1, Assumable::all) == "");     // it is as wide as that
-  CHECK(widest_elements(load->operand(0)) == 8);
+  WidestAccess widest = widest_access(*load, fn);
+  CHECK(widest.axis == 0);
+  CHECK(widest.elements == 8);
 }

@@ -136,6 +136,29 @@ TEST_CASE("load: a gather has one pointer per register") {
   CHECK(count(text, "load half") == 8);
 }
 
+TEST_CASE("load, store: a wide access through pointers uses those of its first elements") {
+  // Registers (1,0) and (2,0) are adjacent along axis 0, (0,1) along axis 1.
+  std::string tile =
+      "layout #0 [32,8] reg (1,0) (2,0) (0,1) lane (4,0) (8,0) (16,0) (0,2) (0,4) warp\n";
+  auto text = [&](const std::string &attributes) {
+    return lowered(program(tile, R"(
+    %ps = splat %p : ptr<f16>[32,8] #0
+    %is = splat %i : ptr<i32>[32,8] #0
+    %idx = load %is : i32[32,8] #0
+    %g = addptr %ps, %idx : ptr<f16>[32,8] #0
+    %a = load %g )" + attributes + " : f16[32,8] #0\n store %g, %a " +
+                                     attributes));
+  };
+  std::string wide = text("{axis = 0, vector = 4}");
+  CHECK(count(wide, "load <4 x half>") == 2);
+  CHECK(count(wide, "store <4 x half>") == 2);
+  CHECK(count(wide, "load half") == 0);
+  CHECK(contains(wide, "align 8"));
+  // Along the last axis by default, and one at a time without {vector}.
+  CHECK(count(text("{vector = 2}"), "load <2 x half>") == 4);
+  CHECK(count(text("{axis = 0}"), "load half") == 8);
+}
+
 TEST_CASE("load, store: a bool is a byte in memory") {
   std::string text = lowered(program(all, "%v = view %b, %zero, %one : view<i1>[256]\n"
                                           "%a = load %v {vector = 8} : i1[256] #0\n"
