@@ -73,8 +73,8 @@ namespace {
 bool is_reduced_along(const Function &fn, const Shape &shape, int axis) {
   bool found = false;
   for_each_op(*fn.body, [&](const Op &op) {
-    found |= op.is(Opcode::reduce_) && op.operand(0)->type.shape == shape &&
-             op.get(attr::axis_) == axis;
+    found |=
+        op.is(Opcode::reduce_) && op.operand(0)->type.shape == shape && op.get(attr::axis_) == axis;
   });
   return found;
 }
