@@ -37,7 +37,8 @@ std::string encoded(const Outcome &outcome) {
   std::ostringstream out;
   out << outcome.effort.interpreted << " " << outcome.effort.emulated << " "
       << outcome.effort.too_large << " " << outcome.effort.specialized << " "
-      << outcome.effort.split_k << " " << outcome.effort.in_parts << "\n";
+      << outcome.effort.split_k << " " << outcome.effort.in_parts << " " << outcome.effort.batched
+      << "\n";
   if (outcome.failure)
     out << int(outcome.failure->kind) << "\n"
         << outcome.failure->stage << "\n"
@@ -54,7 +55,8 @@ Outcome decoded(const Isolated &result) {
   std::istringstream in(result.text);
   int kind;
   in >> outcome.effort.interpreted >> outcome.effort.emulated >> outcome.effort.too_large >>
-      outcome.effort.specialized >> outcome.effort.split_k >> outcome.effort.in_parts;
+      outcome.effort.specialized >> outcome.effort.split_k >> outcome.effort.in_parts >>
+      outcome.effort.batched;
   if (!(in >> kind))
     return outcome;
   Failure failure{Failure::Kind(kind), "", ""};
@@ -271,7 +273,8 @@ private:
          << " failed, " << result_.effort.interpreted << " interpreted, " << result_.effort.emulated
          << " emulated, " << result_.effort.specialized << " with specialized warps, "
          << result_.effort.split_k << " of them with sums divided in clusters, "
-         << result_.effort.in_parts << " with sums in parts, " << int(elapsed) << " s";
+         << result_.effort.in_parts << " with totals in parts, " << result_.effort.batched
+         << " with several programs per block, " << int(elapsed) << " s";
     campaign_.progress(line.str());
   }
 

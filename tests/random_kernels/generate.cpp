@@ -27,6 +27,10 @@ Generator::Generator(uint64_t seed) : draw_(seed), policy_(draw_policy(seed, dra
     kernel_.grid = {int(draw_.between(1, 2)), 1, 1};
   if (policy_.whole) // sometimes more programs than SMs
     kernel_.grid = {int(draw_.between(1, 3)), int(draw_.between(1, 2)), 1};
+  if (policy_.rows) {
+    bool has_planes = draw_.chance(20);
+    kernel_.grid = {int(draw_.between(1, 9)), has_planes ? int(draw_.between(2, 3)) : 1, 1};
+  }
   kernel_.tf32 = draw_.chance(25);
   int count = int(draw_.between(1, 3));
   for (int i = 0; i < count; i++)
@@ -35,6 +39,8 @@ Generator::Generator(uint64_t seed) : draw_(seed), policy_(draw_policy(seed, dra
 
 Kernel Generator::run() {
   kernel_.body = collect([&] {
+    if (policy_.rows)
+      return row_kernel();
     statements(policy_.statements, policy_.nesting);
     store_results();
   });

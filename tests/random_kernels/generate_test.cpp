@@ -7,10 +7,73 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 using namespace tritonc::random;
+
+namespace {
+
+bool is_loop(const Stmt &stmt) {
+  return stmt.is(Stmt::Kind::for_loop) || stmt.is(Stmt::Kind::while_loop);
+}
+
+// The operation by which the statement adds something to a number; none if it does not.
+Op op_of_total(const Kernel &kernel, const Stmt &stmt) {
+  if (!stmt.is(Stmt::Kind::assign) || kernel.type_of(stmt.variable).pointer)
+    return Op::none;
+  const Expr &value = stmt.value[0];
+  bool has_itself = value.is(Expr::Kind::binary) &&
+                    std::any_of(value.operands.begin(), value.operands.end(), [&](const Expr &e) {
+                      return e.is(Expr::Kind::variable) && int(e.integer) == stmt.variable;
+                    });
+  return stmt.op != Op::none ? stmt.op : has_itself ? value.op : Op::none;
+}
+
+// Counts the forms of a row kernel: its loops, their totals, what follows them.
+void count_row_forms(Kernel &kernel, std::map<std::string, int> &seen) {
+  int loops = 0, reducing = 0;
+  for (Stmt &stmt : kernel.body) {
+    if (!is_loop(stmt)) {
+      for (Expr &value : stmt.value)
+        for_each_expr(value, [&](Expr &expr) {
+          for (Position how : expr.positions)
+            seen["reduction after a loop"] += loops > 0 && how != Position::keep;
+        });
+      continue;
+    }
+    loops++;
+    int totals = 0, stores = 0;
+    std::set<Scalar> types;
+    for_each_stmt(stmt.body, [&](Stmt &inner) {
+      stores += inner.is(Stmt::Kind::store);
+      Op op = op_of_total(kernel, inner);
+      if (op == Op::none)
+        return;
+      totals++;
+      const Type &type = kernel.type_of(inner.variable);
+      types.insert(type.scalar);
+      const char *kind = is_float(type.scalar) ? "floats" : "integers";
+      seen[std::string("total by ") + spelling_of(op) + " of " + kind]++;
+      seen[type.is_tile() ? "tile of totals" : "scalar total"]++;
+    });
+    seen["loop with totals: " + std::to_string(totals)]++;
+    seen["totals of different types"] += types.size() > 1;
+    seen["loop that stores after one with totals"] += reducing > 0 && stores > 0;
+    bool is_in_place =
+        std::any_of(kernel.parameters.begin(), kernel.parameters.end(),
+                    [](const Parameter &each) { return each.role == Parameter::Role::both; });
+    seen["loop that stores in place after one with totals"] +=
+        reducing > 0 && stores > 0 && is_in_place;
+    reducing += totals > 0 && stores == 0;
+  }
+  seen["rows of a matrix: " + std::to_string(loops) + " loops"]++;
+  seen["rows of a matrix: several programs"] += kernel.grid[0] > 1 && kernel.grid[1] == 1;
+  seen["rows of a matrix: two axes of programs"] += kernel.grid[1] > 1;
+}
+
+} // namespace
 
 TEST_CASE("generate: deterministic per seed, differs between seeds") {
   std::set<std::string> sources;
@@ -33,8 +96,8 @@ TEST_CASE("generate: every compiler builds a generator of the same kernels") {
     Draw draw(seed);
     variants += source_of(variant_of(kernel, draw));
   }
-  CHECK(tritonc::test::hash_of(kernels) == 7648589843819520524u);
-  CHECK(tritonc::test::hash_of(variants) == 8410318094490717893u);
+  CHECK(tritonc::test::hash_of(kernels) == 10498535087075031626u);
+  CHECK(tritonc::test::hash_of(variants) == 5107575198952268508u);
 }
 
 TEST_CASE("generate: kernels are valid, and most of them store something") {
@@ -65,6 +128,8 @@ TEST_CASE("generate: 800 kernels cover every feature") {
   for (uint64_t seed = 0; seed < 800; seed++) {
     Generated made = generate(seed);
     seen["policy " + std::string(made.policy)]++;
+    if (made.policy == "rows")
+      count_row_forms(made.kernel, seen);
     for (const Variable &variable : made.kernel.variables) {
       seen[std::string("type ") + name_of(variable.type.scalar)]++;
       seen["rank " + std::to_string(variable.type.shape.size())]++;
@@ -124,5 +189,30 @@ TEST_CASE("generate: 800 kernels cover every feature") {
                            "dot of e4m3", "dot of e5m2", "dot of double", "dot of three axes",
                            "masked store", "masked load", "dot of half", "dot of bfloat16",
                            "dot of float", "rank 0", "rank 1", "rank 2", "rank 3", "rank 4"})
+    CHECK_MESSAGE(seen[name] > 0, std::string(name));
+  CHECK(seen["policy rows"] > 70);
+  for (const char *name : {"total by + of floats",
+                           "total by + of integers",
+                           "total by max of floats",
+                           "total by max of integers",
+                           "total by min of floats",
+                           "total by min of integers",
+                           "total by & of integers",
+                           "total by | of integers",
+                           "total by ^ of integers",
+                           "tile of totals",
+                           "scalar total",
+                           "loop with totals: 1",
+                           "loop with totals: 2",
+                           "loop with totals: 3",
+                           "totals of different types",
+                           "reduction after a loop",
+                           "loop that stores after one with totals",
+                           "loop that stores in place after one with totals",
+                           "rows of a matrix: 1 loops",
+                           "rows of a matrix: 2 loops",
+                           "rows of a matrix: 3 loops",
+                           "rows of a matrix: several programs",
+                           "rows of a matrix: two axes of programs"})
     CHECK_MESSAGE(seen[name] > 0, std::string(name));
 }

@@ -185,6 +185,42 @@ private:
   void emit_matmul_loop(Matmul &p);
   void finish_matmul(const Matmul &p);
 
+  // generate_rows.cpp: reductions of rows, and loops that use them, as in softmax
+  struct Row;
+  struct RowTotal;
+  struct RowView;
+  void row_kernel();
+  void choose_row(Row &row, bool has_one_loop);
+  void number_rows(Row &row);
+  void number_places(Row &row);
+  void describe_rows(Row &row);
+  Made index_of_row(Made index, Scalar scalar);
+  Made in_tile(const Row &row, Made value);
+  Made loaded_for_rows(const Row &row, int input);
+  int matrix_of_rows(Scalar scalar, Parameter::Role role);
+  RowView view_of_rows(const Row &row, int base, int64_t length);
+  RowView view_of_rows_again(const Row &row);
+  Expr pointers_in_row(Row &row, RowView &view);
+  int new_carried(const char *stem, Type type);
+  void load_element(Row &row);
+  std::optional<Made> inside_row(const Row &row, bool is_counted_down);
+  void walk_row(Row &row, const std::function<void()> &fill);
+  Made operand_for_row(Row &row, Scalar scalar);
+  Made changed_element(Row &row, Made value);
+  void choose_total(Row &row, RowTotal &total);
+  bool fits_sum(Made &value, double count);
+  Made start_of_total(const Row &row, RowTotal &total, const Range &values);
+  void add_to_total(Row &row);
+  void emit_total(const Row &row, const RowTotal &total, Expr value);
+  Made along_rows(const Row &row, Made value, Position how);
+  void finish_total(Row &row, const RowTotal &total);
+  void derive_result(Row &row);
+  void load_label(Row &row);
+  void store_result_of_row(Row &row, const Made &value);
+  void reduce_row(Row &row);
+  void rewrite_row(Row &row, bool is_in_place);
+  void change_tile(Row &row);
+
   Draw draw_;
   Policy policy_;
   Kernel kernel_;

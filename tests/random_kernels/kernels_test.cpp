@@ -44,6 +44,7 @@ TEST_CASE("random kernels: all legs agree") {
   CampaignResult result = run_kernels(first_seed(), kernels);
   CHECK(result.effort.interpreted > int(5 * kernels));
   CHECK(result.effort.emulated > int(3 * kernels));
+  CHECK(result.effort.batched > 0);
 }
 
 // Few kernels have split-K schedules, so these seeds are fixed.
@@ -54,6 +55,16 @@ TEST_CASE("random kernels: all legs agree, with split-K") {
     CHECK(effort.specialized > 0);
     CHECK(effort.split_k > 0);
     CHECK(effort.in_parts > 0);
+  }
+}
+
+// Row kernels. The loop of the first one has several parts, the second one has unsigned maxima.
+TEST_CASE("random kernels: all legs agree, with totals in parts and batched programs") {
+  for (uint64_t seed : {3357, 3078}) {
+    CAPTURE(seed);
+    Effort effort = run_kernels(seed, 1).effort;
+    CHECK(effort.in_parts > 0);
+    CHECK(effort.batched > 0);
   }
 }
 

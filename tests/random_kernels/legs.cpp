@@ -160,7 +160,7 @@ struct Trial {
         if (auto failure = compiled(fn, gpu, schedule))
           return failure;
     for (const std::string &gpu : legs.gpus)
-      if (auto launches = test::split_k_launches_for(fn, *find_gpu(gpu)))
+      if (auto launches = test::partials_launches_for(fn, *find_gpu(gpu)))
         if (auto failure = compiled(fn, gpu, *launches))
           return failure;
     return std::nullopt;
@@ -194,6 +194,7 @@ struct Trial {
     }
     effort.specialized += schedule.is_warp_specialized() && maps_fit;
     effort.split_k += schedule.split_k > 1 && maps_fit;
+    effort.batched += schedule.kind == Schedule::Kind::batched;
     if (!legs.emulate || !emulated.insert(ir::print(fn)).second)
       return std::nullopt;
     return emulate({&fn}, tried, *find_gpu(gpu), where, legs.all_interleavings, effort);
@@ -202,7 +203,7 @@ struct Trial {
   // Two launches that share the work. The passes treat them like other functions, so only the final
   // IR is tested.
   std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu,
-                                  const test::SplitKLaunches &launches) {
+                                  const test::PartialsLaunches &launches) {
     ir::Function first = ir::clone(source), second = ir::clone(source);
     std::string where = " for sm_" + gpu + " " + text_of(launches.first);
     run_pipeline(first, *find_gpu(gpu), {}, launches.first);
@@ -278,6 +279,7 @@ void Effort::add(const Effort &other) {
   specialized += other.specialized;
   split_k += other.split_k;
   in_parts += other.in_parts;
+  batched += other.batched;
 }
 
 std::optional<Failure> run_legs(const Case &tried, const Legs &legs, Effort &effort) {

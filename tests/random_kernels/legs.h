@@ -40,7 +40,8 @@ struct Effort {
   int interpreted = 0, emulated = 0, too_large = 0;
   int specialized = 0; // with a warp-specialized schedule, and with tensor maps that fit
   int split_k = 0;     // of these: split-K in a cluster
-  int in_parts = 0;    // split-K over two launches
+  int in_parts = 0;    // split-K or a split loop, over two launches
+  int batched = 0;     // with a schedule of several programs per block
 
   void add(const Effort &other);
 };

@@ -35,7 +35,7 @@ TEST_CASE("passes: every pass changes one of 103 kernels") {
     for (const char *name : {"90a", "75"}) {
       const Gpu &gpu = *find_gpu(name);
       std::vector<Schedule> schedules = test::complete_schedules_for(source.kernels[0], gpu);
-      if (auto launches = test::split_k_launches_for(source.kernels[0], gpu))
+      if (auto launches = test::partials_launches_for(source.kernels[0], gpu))
         schedules.insert(schedules.end(), {launches->first, launches->second});
       for (const Schedule &schedule : schedules) {
         ir::Function compiled = ir::clone(source.kernels[0]);
@@ -51,4 +51,25 @@ TEST_CASE("passes: every pass changes one of 103 kernels") {
   }
   for (std::string_view pass : pass_names())
     CHECK_MESSAGE(changes[std::string(pass)] > 0, std::string(pass));
+}
+
+// Most row kernels have a batched schedule, and some a split loop.
+TEST_CASE("passes: row kernels have the schedules of kernels without a matmul") {
+  const Gpu &gpu = *find_gpu("90a");
+  int rows = 0, batched = 0, in_parts = 0;
+  for (uint64_t seed = 0; rows < 60; seed++) {
+    random::Generated made = random::generate(seed);
+    if (made.policy != "rows")
+      continue;
+    rows++;
+    test::KernelFile file(random::source_of(made.kernel));
+    FrontEndResult source = translate_source(file.input);
+    REQUIRE(source.errors == 0);
+    for (const Schedule &schedule : test::schedules_for(source.kernels[0], gpu)) {
+      batched += schedule.kind == Schedule::Kind::batched;
+      in_parts += schedule.work == Schedule::Work::partials;
+    }
+  }
+  CHECK(batched > 25);
+  CHECK(in_parts > 10);
 }

@@ -57,6 +57,24 @@ Policy whole_products() {
 }
 constexpr int percent_of_whole_products = 5;
 
+// Kernels for the batched and split-loop schedules, if no other feature prevents them.
+Policy row_kernels() {
+  Policy policy{.name = "rows"};
+  policy.rows = true;
+  policy.work = 100'000;
+  policy.loads = 35;
+  policy.reductions = policy.moves = policy.gathers = policy.dots = policy.hints = 5;
+  policy.depth = 2;
+  policy.extents = {1, 4, 8, 16, 32};
+  policy.ranks = {0, 1, 1, 2};
+  policy.scalars = {Scalar::float_, Scalar::float_,   Scalar::half,    Scalar::int32,
+                    Scalar::int32,  Scalar::bfloat16, Scalar::int8,    Scalar::uint8,
+                    Scalar::int16,  Scalar::uint32,   Scalar::uint32,  Scalar::int64,
+                    Scalar::uint64, Scalar::bool_,    Scalar::double_, Scalar::e4m3};
+  return policy;
+}
+constexpr int percent_of_rows = 13; // of the kernels without whole products
+
 Policy reductions() {
   Policy policy{.name = "reductions"};
   policy.reductions = 50;
@@ -218,15 +236,17 @@ Policy draw_policy(uint64_t seed, Draw &draw) {
   for (const Row &row : rows)
     weights.push_back(row.weight);
   Policy policy = rows[draw.weighted(weights)].make();
-  // Drawn from a separate stream, so that it does not change the other kernels.
+  // Drawn from separate streams, so that they do not change the other kernels.
   if (Draw(~seed).chance(percent_of_whole_products))
     policy = whole_products();
+  else if (Draw(~seed ^ 0x20175).chance(percent_of_rows))
+    policy = row_kernels();
   else if (Draw apart(~seed ^ 0x5eed); policy.products == 0 && apart.chance(percent_of_newer_ones))
     policy = apart.pick({positions, atomics, calls, narrow, functions, sundry})();
   for (int *percentage : {&policy.masks, &policy.gathers, &policy.moves, &policy.odd_steps})
     if (draw.chance(30))
       *percentage = 0;
-  policy.statements = policy.whole ? 1 : int(draw.between(1, 2 * policy.statements));
+  policy.statements = policy.whole || policy.rows ? 1 : int(draw.between(1, 2 * policy.statements));
   return policy;
 }
 

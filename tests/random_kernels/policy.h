@@ -50,6 +50,7 @@ struct Policy {
                                  Scalar::uint64, Scalar::bfloat16, Scalar::double_};
   bool may_round = false; // floats are compared with a bound, not bit for bit
   bool whole = false;     // matmul tiles fit tensor maps and wgmma
+  bool rows = false;      // a kernel reduces rows, and consists of little else
 };
 
 /// The policy for a kernel's seed, with some numbers changed. The generator continues to draw from
