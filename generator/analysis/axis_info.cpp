@@ -26,7 +26,10 @@ constexpr int max_assumptions = 3; // more carried values that need each other a
 constexpr int max_rounds = 4;      // a carried value that still changes is unknown
 
 // The largest power of two that divides `n`; no_limit for 0.
-int64_t power_of_two_in(int64_t n) { return n ? std::min(n & -n, no_limit) : no_limit; }
+int64_t power_of_two_in(int64_t n) {
+  constexpr uint64_t limit = no_limit;
+  return n ? int64_t(std::min(uint64_t(n) & (0 - uint64_t(n)), limit)) : no_limit;
+}
 
 int64_t product(int64_t a, int64_t b) { return std::min(a * b, no_limit); }
 

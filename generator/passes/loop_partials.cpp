@@ -25,7 +25,8 @@ LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found, 
   Value *wanted = binary(Opcode::div_, at_once, binary(Opcode::max_, programs, builder.i64(1)));
   Value *wide = builder.cast(iterations, Elem::i64);
   Value *most = binary(Opcode::div_, wide, builder.i64(LoopPartials::min_iterations));
-  Value *parts = binary(Opcode::max_, binary(Opcode::min_, wanted, most), builder.i64(1));
+  Value *parts = binary(Opcode::min_, wanted, most);
+  parts = binary(Opcode::max_, parts, builder.i64(1));
   Value *count = builder.cast(parts, Elem::i32), *one = builder.i32(1);
   auto div_up = [&](Value *a, Value *b) {
     return binary(Opcode::div_, builder.sub(builder.add(a, b), one), b);
