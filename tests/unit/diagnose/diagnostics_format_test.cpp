@@ -28,9 +28,10 @@ constexpr const char *warned_source = "__global__ void f(float *p) { *p = *p * 2
 
 ToolRun compile_with(const TemporaryFolder &files, std::vector<std::string> more,
                      const std::string &source = "k.tc") {
-  std::vector<std::string> arguments = {TRITONC_TOOL, "compile", files.path(source),
-                                        "--arch",     "80",      "--emit",
-                                        "tile-ir",    "-o",      files.path("out")};
+  // --quiet: a slow machine would show progress
+  std::vector<std::string> arguments = {
+      TRITONC_TOOL, "compile", files.path(source), "--arch", "80", "--emit",
+      "tile-ir",    "-o",      files.path("out"),  "--quiet"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_program(arguments);
 }

@@ -66,7 +66,8 @@ public:
                                         "--manifest",
                                         files.path("out.json"),
                                         "--fatbinary",
-                                        tools().fatbinary};
+                                        tools().fatbinary,
+                                        "--quiet"}; // a slow machine would show progress
     auto unless_given = [&](const char *option, const std::string &value) {
       if (std::find(more.begin(), more.end(), option) == more.end())
         more.insert(more.end(), {option, value});

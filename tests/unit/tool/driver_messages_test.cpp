@@ -72,7 +72,8 @@ TEST_CASE("-Wslow-code: quotes the performance advisory of ptxas") {
                                         "--variants",  "TYPE=half;SIZE=128",
                                         "--header",    files.path("out.hpp"),
                                         "--ptxas",     ptxas.path(),
-                                        "--cache-dir", "off"};
+                                        "--cache-dir", "off",
+                                        "--quiet"};
   ToolRun run = tool(arguments);
   CHECK(run.code == 0);
   CHECK(contains(run.output, "warning: ptxas performance advisory for `scale` (sm_80): "));

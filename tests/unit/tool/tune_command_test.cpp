@@ -73,7 +73,9 @@ public:
 
   // Calls the tool in the folder.
   ToolRun run(const std::string &arguments) const {
-    return run_shell("cd '" + files.path() + "' && exec " TRITONC_TOOL " " + arguments);
+    // --quiet: a slow machine would show progress
+    return run_shell("cd '" + files.path() + "' && exec " TRITONC_TOOL " " + arguments +
+                     " --quiet");
   }
 
   // The sizes n in out.json: "1 2 ".
