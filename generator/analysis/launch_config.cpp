@@ -131,6 +131,27 @@ TensorMap tensor_map(const Op &op) {
 
 } // namespace
 
+namespace {
+
+Requirement requirement(const Op &op) {
+  Expr equal = Expr::binary(Expr::Kind::eq, expression(op.operand(0)), expression(op.operand(1)));
+  return {std::move(equal), "each loop runs once"};
+}
+
+// The shared memory for the stages that a launch uses, which must exist.
+void take_stages(const Op &alloc, LaunchConfig &launch) {
+  const Type &type = alloc.result()->type;
+  const int64_t stages = type.shape[0];
+  const int64_t bytes = type.elements() / stages * bytes_of(type.elem);
+  Expr used = expression(alloc.operand(0));
+  launch.shared_bytes = Expr::binary(Expr::Kind::add, Expr::constant(alloc.get(attr::address_)),
+                                     Expr::binary(Expr::Kind::mul, Expr::constant(bytes), used));
+  Expr fits = Expr::binary(Expr::Kind::le, std::move(used), Expr::constant(stages));
+  launch.guards.push_back({std::move(fits), "the tiles of all iterations fit into shared memory"});
+}
+
+} // namespace
+
 LaunchConfig launch_config(const Function &fn) {
   LaunchConfig schedule;
   for (const Op *op : hidden_parameters(fn)) {
@@ -151,9 +172,14 @@ LaunchConfig launch_config(const Function &fn) {
       schedule.cluster = int(op->get(attr::cluster_, 1));
       for (const Value *count : op->operands)
         schedule.blocks.push_back(expression(count));
+    } else if (op->is(Opcode::launch_requires_)) {
+      schedule.guards.push_back(requirement(*op));
     }
-  for_each_op(*fn.body,
-              [&](const Op &op) { schedule.starts_early |= op.is(Opcode::dependency_wait_); });
+  for_each_op(*fn.body, [&](const Op &op) {
+    schedule.starts_early |= op.is(Opcode::dependency_wait_);
+    if (op.is(Opcode::shared_alloc_) && !op.operands.empty())
+      take_stages(op, schedule);
+  });
   return schedule;
 }
 

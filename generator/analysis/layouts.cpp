@@ -81,23 +81,32 @@ bool is_reduced_along(const Function &fn, const Shape &shape, int axis) {
 
 } // namespace
 
-LinearLayout memory_layout(const Value *pointers, const Value *mask, const Function &fn,
+LinearLayout vector_layout(const Shape &shape, int contiguous, int vector, const Function &fn,
                            int blocks) {
-  const Shape &shape = pointers->type.shape;
   std::vector<int> order(shape.size());
   std::iota(order.rbegin(), order.rend(), 0);
-  if (std::optional<int> axis = contiguous_axis(pointers, fn)) {
-    order.erase(std::find(order.begin(), order.end(), *axis));
-    order.insert(order.begin(), *axis);
+  if (!order.empty()) {
+    order.erase(std::find(order.begin(), order.end(), contiguous));
+    order.insert(order.begin(), contiguous);
   }
   // Wider accesses must not leave threads without work.
-  int warps = fn.warps * blocks;
-  int64_t per_thread = std::max<int64_t>(1, pointers->type.elements() / (32 * warps));
-  int vector = int(std::min<int64_t>(vector_elements(pointers, mask, fn), per_thread));
+  const int warps = fn.warps * blocks;
+  const int64_t elements =
+      std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
+  const int64_t per_thread = std::max<int64_t>(1, elements / (32 * warps));
   std::vector<int> warp_order = order;
   if (!order.empty() && is_reduced_along(fn, shape, order[0]))
     std::rotate(warp_order.begin(), warp_order.begin() + 1, warp_order.end());
-  return blocked_layout(shape, order, vector, warps, warp_order);
+  return blocked_layout(shape, order, int(std::min<int64_t>(vector, per_thread)), warps,
+                        warp_order);
+}
+
+LinearLayout memory_layout(const Value *pointers, const Value *mask, const Function &fn,
+                           int blocks) {
+  const int rank = pointers->type.rank();
+  const int contiguous = contiguous_axis(pointers, fn).value_or(rank - 1);
+  return vector_layout(pointers->type.shape, contiguous, vector_elements(pointers, mask, fn), fn,
+                       blocks);
 }
 
 int register_axis(const LinearLayout &layout) {

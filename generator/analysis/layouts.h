@@ -16,10 +16,15 @@ namespace tritonc {
 ir::LinearLayout blocked_layout(const ir::Shape &shape, const std::vector<int> &order, int vector,
                                 int warps, const std::vector<int> &warp_order = {});
 
+/// The layout for accesses of `vector` elements along axis `contiguous`, or fewer if there are too
+/// few elements for all threads, with the warps of `blocks` blocks of a cluster. If the function
+/// reduces tiles of this shape along the contiguous axis, a warp has whole rows as far as there are
+/// rows for all warps: then fewer reductions cross warps.
+ir::LinearLayout vector_layout(const ir::Shape &shape, int contiguous, int vector,
+                               const ir::Function &fn, int blocks = 1);
+
 /// The layout that moves the tile at `pointers` (a view, or a tile of pointers) between global
-/// memory and registers, with the warps of `blocks` blocks of a cluster. `mask` may be null. If the
-/// function reduces tiles of this shape along the contiguous axis, a warp has whole rows as far as
-/// there are rows for all warps: then fewer reductions cross warps.
+/// memory and registers: the vector_layout of the widest accesses. `mask` may be null.
 ir::LinearLayout memory_layout(const ir::Value *pointers, const ir::Value *mask,
                                const ir::Function &fn, int blocks = 1);
 

@@ -101,7 +101,11 @@ bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector
   }
   if (bound.axis < 0)
     return false;
-  bounds.push_back(std::move(bound));
+  const bool is_known = std::any_of(bounds.begin(), bounds.end(), [&](const Bound &other) {
+    return other.axis == bound.axis && other.before == bound.before;
+  });
+  if (!is_known)
+    bounds.push_back(std::move(bound));
   return true;
 }
 

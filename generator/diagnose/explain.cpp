@@ -67,7 +67,9 @@ Message message_of(const MissedSchedule &missed, const Gpu &gpu) {
 Message message_of(const Schedule &schedule, const Gpu &gpu) {
   switch (schedule.kind) {
   case Schedule::Kind::baseline:
-    return Message::explain_baseline;
+    return schedule.staged          ? Message::explain_staged
+           : schedule.one_iteration ? Message::explain_one_iteration
+                                    : Message::explain_baseline;
   case Schedule::Kind::multistage:
     return schedule.coarsening.empty() ? Message::explain_one_block_per_sm
                                        : Message::explain_coarsened;

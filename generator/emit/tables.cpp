@@ -297,6 +297,8 @@ private:
       row.blocks.push_back(code_of(kernel, variant, axis));
     if (launch.workspace)
       row.workspace = code_of(kernel, variant, *launch.workspace);
+    if (launch.shared_bytes)
+      row.shared_bytes = code_of(kernel, variant, *launch.shared_bytes);
     row.cluster = launch.cluster;
     row.part = part_of(launch.part);
     row.starts_early = launch.starts_early;
@@ -430,7 +432,7 @@ private:
 
 bool is_default(const LaunchConfig &launch) {
   return launch.guards.empty() && !launch.cost && launch.blocks.empty() && launch.cluster == 1 &&
-         launch.hidden.empty() && !launch.starts_early;
+         launch.hidden.empty() && !launch.shared_bytes && !launch.starts_early;
 }
 
 Result<Tables> make_tables(const Interface &interface) { return Builder(interface).build(); }

@@ -63,6 +63,7 @@ struct LaunchConfigRow {
   std::optional<size_t> cost;
   std::vector<size_t> blocks;
   std::optional<size_t> workspace;
+  std::optional<size_t> shared_bytes;
   int cluster = 1;
   abi::launch_part part = abi::launch_part::whole;
   bool starts_early = false;

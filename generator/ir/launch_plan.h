@@ -108,6 +108,10 @@ struct LaunchConfig {
   /// here.
   std::optional<Expr> workspace;
 
+  /// Dynamic shared memory of a block in bytes, at most that of the image, which the runtime also
+  /// sets as the limit; none: that of the image.
+  std::optional<Expr> shared_bytes;
+
   /// The part of the work that a launch with this schedule does:
   /// - whole: all of it
   /// - first: the first of two launches that share the work; the next schedule is the second

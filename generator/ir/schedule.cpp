@@ -37,8 +37,14 @@ const char *name_of(Schedule::Kind kind) {
 std::string text_of(const Schedule &schedule) {
   if (schedule.is_baseline())
     return name_of(schedule.kind);
+  const std::string reuse = schedule.staged          ? "staged"
+                            : schedule.one_iteration ? "one iteration"
+                                                     : "";
+  if (schedule.kind == Schedule::Kind::baseline)
+    return reuse;
   if (schedule.kind == Schedule::Kind::batched)
-    return std::to_string(schedule.coarsening[0]) + " programs per block";
+    return std::to_string(schedule.coarsening[0]) + " programs per block" +
+           (reuse.empty() ? "" : ", " + reuse);
   if (schedule.kind == Schedule::Kind::split_loop)
     return schedule.is_first() ? "split loop, partials" : "split loop, reduction";
   std::string text = text_of(schedule.tile) + " " + name_of(schedule.kind);

@@ -107,13 +107,19 @@ struct Schedule {
   /// latencies, but each has less shared memory for stages.
   int blocks_per_sm = 1;
 
+  /// Tiles that several loops load stay in shared memory, as far as it has room for all of them.
+  bool staged = false;
+
+  /// Each loop runs once, so that its tiles stay in registers. Only for launches where this is so.
+  bool one_iteration = false;
+
   /// Stages of the epilogue: buffers in shared memory for the pieces of an output tile that TMA
   /// stores. With one stage, TMA must have read a piece before the next piece is written.
   int64_t epilogue_stages = 2;
 
   bool operator==(const Schedule &) const = default;
 
-  bool is_baseline() const { return kind == Kind::baseline; }
+  bool is_baseline() const { return kind == Kind::baseline && !staged && !one_iteration; }
   bool is_warp_specialized() const { return kind == Kind::warp_specialized; }
   /// Whether this is the first of two launches that share the work. The next schedule is the
   /// second.

@@ -556,6 +556,9 @@ struct Verifier {
                    "the result is a scalar pointer");
     case Opcode::launch_blocks_:
       return launch_blocks(op);
+    case Opcode::launch_requires_:
+      on_host(op);
+      return scalars(op, 0, Elem::i32, "both sides of a requirement are i32");
     case Opcode::range_:
       return check(
           op.result()->type.same_but_layout(Type::tile(Elem::i32, {op.result()->type.elements()})),
@@ -589,6 +592,11 @@ struct Verifier {
     case Opcode::extract_:
       return extract(op);
     case Opcode::cmp_:
+      if (op.has(attr::vector_))
+        check(op.has(attr::axis_) && op.get(attr::axis_) >= 0 &&
+                  op.get(attr::axis_) < op.result()->type.rank() &&
+                  std::has_single_bit(uint64_t(op.get(attr::vector_))),
+              "a group of equal results has a power of two of elements along an axis");
       return compare(op);
     case Opcode::select_:
       check(op.operand(0)->type.elem == Elem::i1 &&
@@ -677,6 +685,8 @@ struct Verifier {
       return check(op.operand(0)->type.is_number() && op.operand(0)->type.elem == Elem::i1,
                    "the asserted condition is i1");
     case Opcode::shared_alloc_:
+      if (!op.operands.empty())
+        check(op.operand(0)->type == Type::scalar(Elem::i32), "the number of stages is an i32");
       return check(op.result()->type.is_shared(), "the result is a buffer");
     case Opcode::stage_index_:
       return check(op.get(attr::stages_) > 0, "{stages} is positive");

@@ -19,6 +19,7 @@
 #include "lower/lower.h"
 #include "passes/pipeline.h"
 #include "schedule/candidates.h"
+#include "schedule/cost_formulas.h"
 #include "schedule/elementwise_cost_model.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -219,14 +220,21 @@ std::vector<Remark> warnings_about(const ir::Function &function, const Resources
   return warnings;
 }
 
-// Blocks per SM, from the registers of the machine code; nullopt if the registers are unknown.
-std::optional<int64_t> blocks_per_sm(const ir::Function &function, const Gpu &gpu,
-                                     const Resources &resources) {
+// Blocks per SM, from the registers of the machine code; nullopt if the registers are unknown. They
+// depend on the arguments if the shared memory of `launch` does.
+std::optional<Expr> blocks_per_sm(const ir::Function &function, const Gpu &gpu,
+                                  const Resources &resources, const LaunchConfig &launch) {
   if (!resources.registers)
     return std::nullopt;
-  return occupancy_of(gpu, function.threads(), resources.registers,
-                      function.shared_bytes + resources.static_shared)
-      .blocks;
+  const int bytes = launch.shared_bytes ? 0 : function.shared_bytes + resources.static_shared;
+  const int blocks =
+      std::max(occupancy_of(gpu, function.threads(), resources.registers, bytes).blocks, 1);
+  if (!launch.shared_bytes)
+    return number(blocks);
+  Expr by_shared = Expr::binary(Expr::Kind::div, number(gpu.max_shared_bytes),
+                                Expr::binary(Expr::Kind::max, *launch.shared_bytes, number(1)));
+  Expr most = Expr::binary(Expr::Kind::min, std::move(by_shared), number(blocks));
+  return Expr::binary(Expr::Kind::max, std::move(most), number(1));
 }
 
 // The launch configuration. The baseline has no guards, so a launch can always fall back to it.
@@ -236,9 +244,9 @@ LaunchConfig launch_config_of(const ir::Function &function, const Gpu &gpu,
   LaunchConfig launch = launch_config(function);
   launch.schedule = schedule;
   launch.cost = candidate.cost;
-  std::optional<int64_t> blocks = blocks_per_sm(function, gpu, resources);
-  if (candidate.work && blocks)
-    launch.cost = cost_of_elementwise(*candidate.work, std::max<int64_t>(*blocks, 1));
+  if (std::optional<Expr> blocks = blocks_per_sm(function, gpu, resources, launch);
+      blocks && candidate.work)
+    launch.cost = cost_of_elementwise(*candidate.work, std::move(*blocks));
   if (schedule.is_first())
     launch.part = LaunchConfig::Part::first;
   else if (schedule.is_second())

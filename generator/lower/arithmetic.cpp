@@ -264,13 +264,33 @@ void Lowering::lower_small_cast(const Op &op) {
   define(op.result(), is_small_float(to) ? codes_of(builder_, gpu_, to, values) : values);
 }
 
+// The registers whose elements differ from another register only in the place in a group of equal
+// results (see `cmp`): as a mask of the bits of the register's index.
+static size_t bits_in_group(const Op &op) {
+  const LinearLayout *layout = op.result()->type.layout.get();
+  if (!op.is(Opcode::cmp_) || !layout || !op.has(attr::vector_))
+    return 0;
+  const int shift = axis_shift(layout->shape, int(op.get(attr::axis_)));
+  const FlatIndex group = FlatIndex(op.get(attr::vector_) - 1) << shift;
+  size_t bits = 0;
+  for (size_t bit = 0; bit < layout->reg.size(); bit++)
+    if (!(layout->reg[bit] & ~group))
+      bits |= size_t(1) << bit;
+  return bits;
+}
+
 void Lowering::lower_elementwise(const Op &op) {
   if (op.is(Opcode::cast_) &&
       (is_small_float(op.operand(0)->type.elem) || is_small_float(op.result()->type.elem)))
     return lower_small_cast(op);
   size_t count = op.result()->type.layout ? size_t(op.result()->type.layout->registers()) : 1;
+  const size_t in_group = bits_in_group(op);
   Registers result;
   for (size_t r = 0; r < count; r++) {
+    if (r & in_group) {
+      result.push_back(result[r & ~in_group]);
+      continue;
+    }
     llvm::SmallVector<llvm::Value *, 3> operands;
     for (const Value *operand : op.operands)
       operands.push_back(operand->type.is_tile() ? registers(operand)[r] : scalar(operand));

@@ -189,6 +189,7 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::tensor_map_:
   case Opcode::workspace_:
   case Opcode::launch_blocks_:
+  case Opcode::launch_requires_:
     llvm_unreachable("the host's");
   case Opcode::consumer_group_id_:
     return define(op.result(), {consumer_group_});

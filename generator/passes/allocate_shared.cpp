@@ -22,6 +22,8 @@
 //
 //          Each consumer group has separate buffers in its part of a warp_specialize. They are
 //          contiguous, after all buffers of the block; those of the next consumer group follow.
+//          A buffer with a number of stages that the launch chooses comes last, above all others.
+//          It has as many stages as the other buffers leave room for.
 // Needs:   all accesses to shared memory exist.
 // Ensures: every shared_alloc and mbarriers has {address}: a multiple of 1024 bytes for tiles
 //          (their swizzled rows start at bank 0, and TMA requires it), of 8 bytes for mbarriers.
@@ -51,6 +53,9 @@ int64_t rounded_up(int64_t address, int64_t alignment = tile_alignment) {
   return (address + alignment - 1) / alignment * alignment;
 }
 
+// The launch chooses the number of stages.
+bool is_variable(const Op &alloc) { return !alloc.operands.empty(); }
+
 struct Buffer {
   Op *alloc;
   int64_t bytes;
@@ -66,6 +71,7 @@ struct State {
   Users users;
   std::map<const Op *, std::pair<int, int>> extents; // first and last number in the operation
   std::vector<Buffer> buffers;
+  std::optional<Buffer> variable = {};
   int next = 0;
 
   void number(Block &block) {
@@ -107,6 +113,10 @@ struct State {
       }
       if (std::optional<int> last = last_wgmma(op.result()))
         buffer.end = *last;
+      if (is_variable(op)) {
+        variable = buffer;
+        return;
+      }
       buffers.push_back(buffer);
     });
     std::stable_sort(buffers.begin(), buffers.end(), [](const Buffer &a, const Buffer &b) {
@@ -161,12 +171,20 @@ struct State {
     buffer.alloc->set(attr::address_, buffer.address);
     fn.shared_bytes = std::max(fn.shared_bytes, int(buffer.address + buffer.bytes));
   }
+
+  void place_variable(const Gpu &gpu) {
+    Type &type = variable->alloc->result()->type;
+    const int64_t address = rounded_up(fn.shared_bytes), stage = variable->bytes / type.shape[0];
+    type.shape[0] = std::max<int64_t>(1, (gpu.max_shared_bytes - address) / stage);
+    variable->alloc->set(attr::address_, address);
+    fn.shared_bytes = int(address + type.shape[0] * stage);
+  }
 };
 
 } // namespace
 
-void allocate_shared(Function &fn) {
-  State state{fn, Users(*fn.body), {}, {}};
+void allocate_shared(Function &fn, const Gpu &gpu) {
+  State state{fn, Users(*fn.body), {}, {}, {}};
   state.number(*fn.body);
   state.collect();
   // Consumer groups do not run in step: one may finish with a buffer while another starts to use
@@ -179,6 +197,8 @@ void allocate_shared(Function &fn) {
       of_consumer_groups = rounded_up(fn.shared_bytes);
     state.place(i, of_consumer_groups);
   }
+  if (state.variable)
+    state.place_variable(gpu);
   if (state.buffers.empty() || !state.buffers.back().is_of_consumer_group)
     return;
   int64_t bytes = rounded_up(fn.shared_bytes - of_consumer_groups);

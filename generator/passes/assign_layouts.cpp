@@ -240,6 +240,24 @@ struct State {
     return is_as_wide ? wanted : memory;
   }
 
+  // Whether a buffer is that of stage_repeated_loads.
+  static bool is_staged(const Value &buffer) { return buffer.op && !buffer.op->operands.empty(); }
+
+  // The memory layout of a store in the same loop, which then needs no conversion. Else vectors as
+  // wide as an access can be.
+  Layout layout_of_staged(const Op &load) {
+    constexpr int access_bytes = 16;
+    const Type &tile = load.result()->type;
+    for (const Op *op : load.parent->ops)
+      if (op->is(Opcode::store_) && op->operand(0)->type.shape == tile.shape)
+        return shared(memory_layout(op->operand(0), op->operand_or_null(2), fn));
+    int contiguous = tile.rank() - 1;
+    for (int axis = 0; axis < tile.rank(); axis++)
+      if (tile.shape[size_t(axis)] > 1 && has_neighbors(load.operand(0)->type, axis))
+        contiguous = axis;
+    return shared(vector_layout(tile.shape, contiguous, access_bytes / bytes_of(tile.elem), fn));
+  }
+
   // The memory layout of the tile that the cluster stores.
   Layout layout_for_cluster(const Op &sum) {
     const auto &ops = sum.parent->ops;
@@ -355,7 +373,7 @@ struct State {
     case Opcode::dot_:
       return shared(accumulator_layout(op));
     case Opcode::shared_load_:
-      return layout_of_fragment(value);
+      return is_staged(*op.operand(0)) ? layout_of_staged(op) : layout_of_fragment(value);
     case Opcode::wgmma_ss_:
     case Opcode::wgmma_rs_:
     case Opcode::wgmma_wait_:

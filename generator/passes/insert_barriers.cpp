@@ -26,6 +26,9 @@
 //          Circular buffers: iteration t accesses stage (t + d) mod n. Two accesses in one
 //          iteration with different d do not overlap. In the next iteration d becomes d - 1.
 //
+//          A buffer with a variable number of stages has a stage for each iteration (see
+//          stage_repeated_loads), so different iterations do not overlap.
+//
 //          async_copy: its write is visible to the thread that started it after a wait, and to
 //          other threads after a barrier after that wait. So the pass keeps the write apart, with
 //          the number of groups committed after it. A wait turns the writes that it covers into
@@ -521,12 +524,21 @@ struct Pending {
         [](GlobalAccess &) {});
   }
 
+  // A buffer with a variable number of stages has one for each iteration. So it does not matter how
+  // long ago an earlier iteration was.
+  static int64_t one_iteration_later(const SharedAccess &access) {
+    const bool is_old = access.stage.ahead != 0;
+    if (is_old && !access.buffer->operands.empty())
+      return access.stage.ahead;
+    return modulo(access.stage.ahead - 1, stages_of(access.buffer));
+  }
+
   // Accesses of this iteration, relative to the next. `counter` is null in a while loop.
   Pending next_iteration(const Value *counter) const {
     return map(
         [&](SharedAccess &access) {
           if (counter && access.stage.known && access.stage.counter == counter)
-            access.stage.ahead = modulo(access.stage.ahead - 1, stages_of(access.buffer));
+            access.stage.ahead = one_iteration_later(access);
         },
         [](GlobalAccess &access) { access.is_old = true; });
   }

@@ -29,17 +29,20 @@
 #include "passes/pipeline_loops.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_through_registers.h"
+#include "passes/promote_single_iterations.h"
 #include "passes/reduce_split_k_partials.h"
 #include "passes/remove_dead_code.h"
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/set_l2_eviction.h"
+#include "passes/share_comparisons.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
 #include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
+#include "passes/stage_repeated_loads.h"
 #include "passes/store_loop_partials.h"
 #include "passes/store_split_k_partials.h"
 #include "passes/swap_operands.h"
@@ -94,6 +97,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("reduce_split_k_partials", reduce_split_k_partials, schedule);
   run("coarsen_programs", coarsen_programs, schedule);
   run("batch_programs", batch_programs, schedule);
+  run("promote_single_iterations", promote_single_iterations, schedule);
   run("remove_dead_code", remove_dead_code);
   run("swizzle_programs", swizzle_programs, schedule);
 
@@ -138,9 +142,15 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("avoid_register_bank_conflicts", avoid_register_bank_conflicts);
   run("remove_dead_code", remove_dead_code);
 
-  // Layouts: decide which thread holds which element. split_reductions makes the conversions before
+  // Loops over the same tiles: loads them once, into shared memory, where the schedule says so.
+  run("stage_repeated_loads", stage_repeated_loads, gpu, schedule);
+  run("remove_dead_code", remove_dead_code);
+
+  // Layouts: decide which thread holds which element. share_comparisons lets a thread compare once
+  // for the elements of a vector. split_reductions makes the conversions before
   // reductions small. Then conversions between layouts, gathers, and reductions over a cluster
   // become accesses to shared memory. So these passes come before allocate_shared.
+  run("share_comparisons", share_comparisons);
   run("assign_layouts", assign_layouts);
   run("split_reductions", split_reductions);
   run("remove_dead_code", remove_dead_code);
@@ -152,7 +162,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // From here on: every tile has a layout, and no pass adds an access to shared memory.
 
   // Shared memory: assign addresses, then insert barriers between conflicting accesses.
-  run("allocate_shared", allocate_shared);
+  run("allocate_shared", allocate_shared, gpu);
   run("insert_barriers", insert_barriers);
 
   // Programmatic dependent launch: consecutive launches may overlap. The pass comes this late

@@ -131,7 +131,8 @@ int warps_for(Function &fn, const Gpu &gpu) {
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
       for_dots = std::max(for_dots, warps_for_dot(op, gpu));
-    bool memory = op.is(Opcode::load_) || op.is(Opcode::store_) || op.is_atomic();
+    bool memory = op.is(Opcode::load_) || op.is(Opcode::async_copy_) || op.is(Opcode::store_) ||
+                  op.is_atomic();
     if (memory && op.operand(0)->type.is_tile())
       for_tiles = std::max(for_tiles, warps_for_tile(op.operand(0)->type.elements()));
   });

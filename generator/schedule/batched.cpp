@@ -4,7 +4,9 @@
 
 #include "schedule/batched.h"
 
+#include "analysis/repeated_loads.h"
 #include "passes/batch_programs.h"
+#include "passes/promote_single_iterations.h"
 #include "schedule/cost_formulas.h"
 
 namespace tritonc {
@@ -33,12 +35,16 @@ std::optional<Candidate> batched_schedule(const Function &canonical, const Gpu &
   Function batched = clone(canonical);
   if (times < min_times || !has_dependent_elements(batched) || !try_batching(batched, times))
     return std::nullopt;
+  // Loops that load the same tiles should load them once.
+  const bool once = find_repeated_loads(batched) && try_promoting(batched);
   Expr blocks = div_up(programs(0), number(times)) * programs(1) * programs(2);
   std::optional<BlockWork> work = work_of_blocks(batched, std::move(blocks), gpu);
   if (!work)
     return std::nullopt;
-  Expr cost = cost_of_elementwise(*work, work->estimated_occupancy);
-  return Candidate{.schedule = {.kind = Schedule::Kind::batched, .coarsening = {times, 1, 1}},
+  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
+  return Candidate{.schedule = {.kind = Schedule::Kind::batched,
+                                .coarsening = {times, 1, 1},
+                                .one_iteration = once},
                    .cost = std::move(cost),
                    .work = std::move(work)};
 }

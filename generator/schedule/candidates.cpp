@@ -16,8 +16,11 @@
 
 #include "schedule/candidates.h"
 
+#include "analysis/repeated_loads.h"
 #include "ir/checks.h"
 #include "passes/pipeline.h"
+#include "passes/promote_single_iterations.h"
+#include "passes/stage_repeated_loads.h"
 #include "schedule/batched.h"
 #include "schedule/cost_formulas.h"
 #include "schedule/cost_model.h"
@@ -74,6 +77,31 @@ std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others
                           *problem);
 }
 
+// The schedule in which tiles that several loops load stay in shared memory.
+std::optional<Candidate> staged_schedule(const Function &canonical, const Gpu &gpu) {
+  Function fn = clone(canonical);
+  if (!try_staging_loads(fn, gpu))
+    return std::nullopt;
+  std::optional<BlockWork> work = work_of_blocks(fn, all_programs(), gpu);
+  if (!work)
+    return std::nullopt;
+  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
+  return Candidate{.schedule = {.staged = true}, .cost = std::move(cost), .work = std::move(work)};
+}
+
+// The schedule in which each loop runs once.
+std::optional<Candidate> one_iteration_schedule(const Function &canonical, const Gpu &gpu) {
+  Function fn = clone(canonical);
+  if (!find_repeated_loads(fn) || !try_promoting(fn))
+    return std::nullopt;
+  std::optional<BlockWork> work = work_of_blocks(fn, all_programs(), gpu);
+  if (!work)
+    return std::nullopt;
+  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
+  return Candidate{
+      .schedule = {.one_iteration = true}, .cost = std::move(cost), .work = std::move(work)};
+}
+
 // The schedules of a kernel without a matmul.
 std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
   std::optional<BlockWork> work = work_of_blocks(canonical, all_programs(), gpu);
@@ -82,8 +110,12 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
   std::vector<Candidate> candidates;
   if (std::optional<Candidate> batched = batched_schedule(canonical, gpu))
     candidates.push_back(std::move(*batched));
+  if (std::optional<Candidate> once = one_iteration_schedule(canonical, gpu))
+    candidates.push_back(std::move(*once));
+  if (std::optional<Candidate> staged = staged_schedule(canonical, gpu))
+    candidates.push_back(std::move(*staged));
   append(candidates, split_loop_schedules(canonical, *work, gpu));
-  Expr cost = cost_of_elementwise(*work, work->estimated_occupancy);
+  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
   candidates.push_back({.schedule = {}, .cost = std::move(cost), .work = std::move(work)});
   return candidates;
 }

@@ -5,18 +5,18 @@
 // time of one block alone, which waits for memory and for its own results. In addition, each block
 // adds the time for which it keeps the SM busy. Elements that a mask turns off count as
 // work, too. Therefore smaller tiles are better for rows that are slightly longer than a tile.
+// A launch takes at least as long as memory needs for all accesses of its blocks. So loads that
+// several loops repeat are staged if memory limits the kernel.
 //
-// The constants were fitted to times of softmax and layer_norm of f16 on an H200 (driver
-// 580.159.04, 2026-11-22): 16 to 16384 rows of 64 to 16384 elements, 256 to 8192 elements at a
-// time. For 850 problems each, the variant with the lowest cost took 1.014 and 1.015 times as long
-// as the fastest one, in the geometric mean. For other GPUs and kernels there are no measurements,
-// but the model only compares variants, so the ratios count.
+// The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
+// measurements, but the model only compares variants and schedules, so the ratios count.
 //
 // Tested by tests/unit/schedule/candidates_test.cpp.
 
 #include "schedule/elementwise_cost_model.h"
 
 #include "analysis/launch_config.h"
+#include "analysis/memory_access.h"
 #include "passes/select_mma.h"
 #include "schedule/cost_formulas.h"
 
@@ -33,6 +33,13 @@ namespace {
 // other tiles of that size are live too.
 constexpr int64_t min_registers = 20, registers_of_element = 4;
 
+// The time of an access to memory, of one or several elements.
+constexpr int64_t weight_of_access = 4;
+
+bool accesses_memory(const Op &op) {
+  return op.is(Opcode::load_) || op.is(Opcode::store_) || op.is(Opcode::async_copy_);
+}
+
 // The time of an operation on one element; an addition has 1.
 int64_t weight_of(const Op &op) {
   switch (op.code) {
@@ -48,8 +55,6 @@ int64_t weight_of(const Op &op) {
   case Opcode::view_:
   case Opcode::undef_:
     return 0; // becomes part of an address or of another operation
-  case Opcode::load_:
-  case Opcode::store_:
   case Opcode::atomic_:
   case Opcode::atomic_cas_:
   case Opcode::div_:
@@ -78,7 +83,7 @@ int64_t weight_of(const Op &op) {
 int64_t elements_of(const Op &op) {
   int64_t elements = 0;
   auto count = [&](const Value *value) {
-    if (!value->type.is_scalar())
+    if (!value->type.is_scalar() && !value->type.is_shared())
       elements = std::max(elements, value->type.elements());
   };
   for (const Value *operand : op.operands)
@@ -88,17 +93,38 @@ int64_t elements_of(const Op &op) {
   return elements;
 }
 
+// The bytes of global memory that `op` accesses.
+int64_t bytes_of_access(const Op &op) {
+  if (!accesses_memory(op))
+    return 0;
+  const Type &type = op.operand(0)->type;
+  return type.elements() * bytes_of(type.elem);
+}
+
+// The elements that one access of `op` moves.
+int64_t elements_of_access(const Op &op, const Function &fn) {
+  if (op.is(Opcode::async_copy_))
+    return op.get(attr::vector_);
+  if (op.operand(0)->type.is_scalar())
+    return 1;
+  return vector_elements(op.operand(0), op.operand_or_null(op.is(Opcode::load_) ? 1 : 2), fn);
+}
+
 // The work of a block of operations, and of the loops in it.
 class Work {
 public:
-  explicit Work(const Block &block) { add(block, std::nullopt); }
+  explicit Work(const Function &fn) : fn_(fn) { add(*fn.body, std::nullopt); }
 
   bool is_known = true;
   int64_t widest = 0;                       // elements of the largest tile
   int64_t once = 0;                         // operations on elements outside of loops
+  int64_t bytes_once = 0;                   // accessed outside of loops
   std::optional<Expr> iterations, in_loops; // of all loops; operations on elements in loops
+  std::optional<Expr> bytes_in_loops;
 
 private:
+  const Function &fn_;
+
   static Expr times(const std::optional<Expr> &iterations, Expr what) {
     return iterations ? *iterations * std::move(what) : std::move(what);
   }
@@ -107,7 +133,7 @@ private:
   }
 
   void add(const Block &block, const std::optional<Expr> &times_run) {
-    int64_t here = 0;
+    int64_t here = 0, bytes_here = 0;
     for (const Op *op : block.ops) {
       is_known &= !op->is(Opcode::dot_) && !op->is(Opcode::while_loop_);
       int64_t elements = elements_of(*op);
@@ -124,22 +150,29 @@ private:
         for (const Block *part : op->blocks)
           add(*part, times_run);
       } else {
-        here += elements * weight_of(*op);
+        here += accesses_memory(*op) ? elements * weight_of_access / elements_of_access(*op, fn_)
+                                     : elements * weight_of(*op);
+        bytes_here += bytes_of_access(*op);
       }
     }
-    if (times_run && here)
-      add_to(in_loops, *times_run * number(here));
-    else
+    if (!times_run) {
       once += here;
+      bytes_once += bytes_here;
+      return;
+    }
+    if (here)
+      add_to(in_loops, *times_run * number(here));
+    if (bytes_here)
+      add_to(bytes_in_loops, *times_run * number(bytes_here));
   }
 };
 
 } // namespace
 
-int64_t elements_of_largest_tile(const Function &fn) { return Work(*fn.body).widest; }
+int64_t elements_of_largest_tile(const Function &fn) { return Work(fn).widest; }
 
 std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, const Gpu &gpu) {
-  const Work work(*function.body);
+  const Work work(function);
   if (!work.is_known || work.widest == 0)
     return std::nullopt;
   Function fn = clone(function);
@@ -151,15 +184,19 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, c
   Expr operations = number(work.once);
   if (work.in_loops)
     operations = operations + *work.in_loops;
+  Expr bytes = number(work.bytes_once);
+  if (work.bytes_in_loops)
+    bytes = bytes + *work.bytes_in_loops;
   return BlockWork{.blocks = std::move(blocks),
                    .threads = threads,
                    .iterations = work.iterations,
                    .operations = std::move(operations),
+                   .bytes = std::move(bytes),
                    .estimated_occupancy = std::clamp<int64_t>(resident, 1, max_value),
                    .times = gpu.costs->elementwise};
 }
 
-Expr cost_of_elementwise(const BlockWork &work, int64_t resident) {
+Expr cost_of_elementwise(const BlockWork &work, Expr resident) {
   const ElementwiseTimes &times = work.times;
   auto of_operations = [&](double each) {
     constexpr int64_t units = 1000000; // per nanosecond
@@ -168,10 +205,13 @@ Expr cost_of_elementwise(const BlockWork &work, int64_t resident) {
   Expr wave = of_operations(times.of_thread_alone / double(work.threads) + times.of_element_alone);
   if (work.iterations)
     wave = wave + *work.iterations * number(times.iteration);
-  Expr waves = div_up(work.blocks, num_sms() * number(resident));
+  Expr waves = div_up(work.blocks, num_sms() * std::move(resident));
   Expr busiest = div_up(work.blocks, num_sms());
-  return number(times.launch) + std::move(waves) * std::move(wave) +
-         std::move(busiest) * (of_operations(times.of_element) + number(times.program));
+  Expr of_blocks = std::move(waves) * std::move(wave) +
+                   std::move(busiest) * (of_operations(times.of_element) + number(times.program));
+  Expr of_memory = div_up(work.blocks * work.bytes, number(times.bytes_per_ns));
+  return number(times.launch) +
+         Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory));
 }
 
 } // namespace tritonc

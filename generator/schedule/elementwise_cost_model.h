@@ -17,20 +17,21 @@ struct BlockWork {
   int64_t threads;
   std::optional<Expr> iterations; // of all loops; nothing: no loops
   Expr operations;                // weighted operations on elements
+  Expr bytes;                     // of global memory that are read or written
   /// Blocks per SM at a time, estimated before the code exists.
   int64_t estimated_occupancy;
   ElementwiseTimes times; // of the GPU
 };
 
-/// `fn`: a result of canonical_form, or of try_batching, with a launch of `blocks`. Nothing if the
-/// host cannot compute the iterations of all loops, or if there is a `dot`: cost_model.h has the
-/// cost of matmuls.
+/// `fn`: a result of canonical_form, try_batching or try_staging_loads, with a launch of `blocks`.
+/// Nothing if the host cannot compute the iterations of all loops, or if there is a `dot`:
+/// cost_model.h has the cost of matmuls.
 std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, const Gpu &gpu);
 
 /// The number of elements of the largest tile; 0: no tiles.
 int64_t elements_of_largest_tile(const ir::Function &fn);
 
 /// Nanoseconds of a launch, with `resident` blocks per SM at a time.
-Expr cost_of_elementwise(const BlockWork &work, int64_t resident);
+Expr cost_of_elementwise(const BlockWork &work, Expr resident);
 
 } // namespace tritonc

@@ -36,9 +36,10 @@ std::vector<Candidate> split_loop_schedules(const Function &canonical, const Blo
   BlockWork part = work;
   part.blocks = all_programs() * parts;
   part.operations = div_up(work.operations, parts);
+  part.bytes = div_up(work.bytes, parts);
   part.iterations = div_up(*work.iterations, parts);
   part.times.launch += gpu.costs->reduction_launch;
-  Expr cost = cost_of_elementwise(part, blocks_per_sm);
+  Expr cost = cost_of_elementwise(part, number(blocks_per_sm));
   return {{.schedule = {.kind = Schedule::Kind::split_loop,
                         .work = Schedule::Work::partials,
                         .blocks_per_sm = blocks_per_sm},

@@ -49,6 +49,7 @@ struct ElementwiseTimes {
   double of_element_alone; // ns of a wave, per operation on an element
   int64_t program;         // ns of an SM, per program
   double of_element;       // ns of an SM, per operation on an element
+  int64_t bytes_per_ns;    // of all accesses to global memory
   int64_t batch_elements;  // elements of the largest tile of a block with several programs
 };
 

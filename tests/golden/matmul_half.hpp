@@ -34,7 +34,7 @@
 #include <cstdint>
 
 namespace matmul {
-inline namespace [[gnu::visibility("hidden")]] abi_d6806829c82c {
+inline namespace [[gnu::visibility("hidden")]] abi_6b44a498e365 {
 
 enum class A : std::int32_t { N };
 enum class B : std::int32_t { N };
@@ -44,12 +44,12 @@ namespace detail {
 // The code is in the object file of this header. The names end with a hash of all facts on which
 // header and object must agree, so an object of another header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_matmul_matmul_d6806829c82c;
+extern const tritonc::abi::kernel tritonc_matmul_matmul_6b44a498e365;
 }
 
 template <typename TYPE, A A_, B B_> struct matmul_code : tritonc::abi::not_compiled {};
 template <> struct matmul_code<tritonc::half, A::N, B::N> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_d6806829c82c; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_6b44a498e365; }
   static constexpr std::int32_t variants[][3] = {{64, 64, 32}};
 };
 
@@ -177,5 +177,5 @@ template <typename TYPE, A A_, B B_> struct matmul {
                 " <tritonc::half, A::N, B::N>");
 };
 
-} // namespace abi_d6806829c82c
+} // namespace abi_6b44a498e365
 } // namespace matmul

@@ -32,19 +32,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_baf78401911e {
+inline namespace [[gnu::visibility("hidden")]] abi_cd8516e3f4c6 {
 
 namespace detail {
 
 // The code is in the object file of this header. The names end with a hash of all facts on which
 // header and object must agree, so an object of another header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_baf78401911e;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_cd8516e3f4c6;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_baf78401911e; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_cd8516e3f4c6; }
   static constexpr std::int32_t variants[][1] = {{1024}};
 };
 
@@ -165,5 +165,5 @@ template <typename TYPE> struct vector_add {
                 " <float>");
 };
 
-} // namespace abi_baf78401911e
+} // namespace abi_cd8516e3f4c6
 } // namespace vector_add

@@ -102,11 +102,20 @@ void Machine::workspace(const Op &op) {
   define(op, buffer < 0 ? Element::no_value() : Element::pointer(buffer));
 }
 
+void Machine::check_requirement(const Op &op) {
+  Element left = on_host(op, op.operand(0)), right = on_host(op, op.operand(1));
+  if (left.poison || right.poison || left.integer != right.integer)
+    find(Report::Kind::not_launched, op, -1, "the launch does not meet the requirement");
+}
+
 std::array<int, 3> Machine::blocks_to_launch() {
   const Op *launch = nullptr;
-  for (const Op *op : fn_.body->ops)
+  for (const Op *op : fn_.body->ops) {
     if (op->is(Opcode::launch_blocks_))
       launch = op;
+    if (op->is(Opcode::launch_requires_))
+      check_requirement(*op);
+  }
   if (!launch || launch_.grid[0] < 1 || launch_.grid[1] < 1 || launch_.grid[2] < 1)
     return launch_.grid;
   std::array<int, 3> blocks = {1, 1, 1};

@@ -132,6 +132,25 @@ TEST_CASE("launch_blocks: reports invalid numbers of blocks") {
   CHECK(none.memory[1].elements[0].poison); // no block ran
 }
 
+TEST_CASE("launch_requires: reported if it does not hold") {
+  check_y(ran("%three = add %one, %two : i32\n launch_requires %n, %three\n %m = num_sms : i32\n"
+              "launch_requires %m, %n\n" +
+                  block + "%v = add %b, %one : i32\n" + store,
+              {2, 1, 1}),
+          {1, 2});
+  CHECK(ran("launch_requires %n, %two\n", {2, 1, 1}).kinds() == std::vector{Kind::not_launched});
+  CHECK(ran("%m = num_sms : i32\n launch_requires %one, %m\n", {1, 1, 1}).kinds() ==
+        std::vector{Kind::not_launched});
+  // A division by zero has no value.
+  CHECK(ran("%none = sub %one, %one : i32\n %u = div %one, %none : i32\n"
+            "launch_requires %u, %u\n",
+            {1, 1, 1})
+            .kinds() == std::vector{Kind::not_launched});
+  CHECK(
+      ran("%id = program_id {axis = 0} : i32\n launch_requires %id, %id\n", {1, 1, 1}).kinds()[0] ==
+      Kind::not_on_host);
+}
+
 TEST_CASE("workspace: shared by the launch, sized by the host, poison") {
   const std::string size = "%f = constant {value = 4} : i64\n %w = cast %n : i64\n"
                            "%bytes = mul %f, %w : i64\n";

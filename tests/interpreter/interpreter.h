@@ -64,7 +64,7 @@ struct Report {
     wgmma_not_awaited, // a program ends while wgmma are pending
     not_on_host,       // a host value that the host cannot compute
     bad_launch,        // an invalid number of blocks
-    bad_map,           // a tensor map that the driver refuses
+    not_launched,      // a tensor map that the driver refuses, or a launch_requires that is false
     bad_box,           // coordinates at which TMA cannot copy the box
     not_fenced,        // an async read of a stage written after the last proxy_fence
     no_program,        // program_id after a launch_blocks

@@ -53,6 +53,7 @@ public:
 
   /// The number of blocks that the host launches. 0 blocks, after a report, if it is invalid.
   std::array<int, 3> blocks_to_launch();
+  void check_requirement(const ir::Op &op);
 
   /// Returns false after max_steps: no further program may run.
   bool run();

@@ -72,7 +72,7 @@ void Machine::tensor_map(const Op &op) {
     find(Report::Kind::poison_address, op, -1, "made of a value that was never there");
     map.assign(map.size(), Element::no_value());
   } else if (std::string why = refusal(op, map); !why.empty()) {
-    find(Report::Kind::bad_map, op, -1, why);
+    find(Report::Kind::not_launched, op, -1, why);
   }
   define(op, std::move(map));
 }

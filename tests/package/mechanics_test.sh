@@ -234,25 +234,42 @@ run_build "$cached"
 says "Compiling kernels one"
 says_not "Compiling kernels two"
 
-# An interrupted build leaves only complete files, and the next build continues. A slow ptxas gives time for the signal.
+# An interrupted build leaves only complete files, and the next build continues. ptxas waits until the test has sent the
+# signal.
 tool=$("$package/bin/tritonc" doctor | sed -n 's/^ptxas *\([^ ]*\) (.*/\1/p')
-printf '#!/bin/sh\n[ ! -e "%s" ] || case $* in *--version*) ;; *) sleep 1;; esac\nexec "%s" "$@"\n' "$work/slow" "$tool" \
-  >"$work/slow_ptxas"
+cat >"$work/slow_ptxas" <<EOF
+#!/bin/sh
+case \$* in
+*--version*) ;;
+*)
+  [ ! -e "$work/slow" ] || : >"$work/started"
+  while [ -e "$work/slow" ]; do sleep 0.1; done
+  ;;
+esac
+exec "$tool" "\$@"
+EOF
 chmod +x "$work/slow_ptxas"
 for signal in INT TERM KILL; do
   let_time_pass
   mkdir -p "$work/tmp"
   rm -rf "$work/interrupted"
   configure "$project" "$work/interrupted" "-DTritonC_PTXAS=$work/slow_ptxas"
+  rm -f "$work/started"
   touch "$work/slow"
   TMPDIR="$work/tmp" setsid cmake --build "$work/interrupted" --config Release >"$log" 2>&1 &
   child=$!
-  sleep 0.9
+  until [ -e "$work/started" ]; do
+    kill -0 $child 2>/dev/null || fail "the build was over before it was interrupted"
+    sleep 0.1
+  done
   kill -$signal -- -$child 2>/dev/null || fail "the build was over before it was interrupted"
   wait $child && fail "the interrupted build succeeds"
   [ -z "$(find "$work/interrupted" -name '*.stamp')" ] || fail "there is a stamp after SIG$signal"
   if [ $signal != KILL ]; then
-    sleep 0.3
+    for ((i = 0; i < 300; i++)); do # tritonc tidies after the build has ended
+      [ -n "$(ls "$work/tmp")" ] || break
+      sleep 0.1
+    done
     [ -z "$(ls "$work/tmp")" ] || fail "SIG$signal leaves $(ls "$work/tmp")"
   fi
   rm "$work/slow"

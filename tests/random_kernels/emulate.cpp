@@ -91,7 +91,7 @@ public:
     launch.grid = {x, y, z};
     launch.cluster = {host.cluster(), 1, 1};
     launch.threads = code.threads;
-    launch.shared_bytes = code.shared_bytes;
+    launch.shared_bytes = host.shared_bytes().value_or(code.shared_bytes);
     launch.starts_early = host.starts_early();
     launch.arguments = arguments.data();
     return emulator::launch(code, launch, options, memory_);

@@ -121,7 +121,7 @@ std::optional<Failure> interpret(const std::vector<const ir::Function *> &fns, c
   for (const ir::Function *fn : fns) {
     interpreter::Result result = interpreter::run(*fn, setting.launch, memory);
     for (const interpreter::Report &report : result.reports)
-      if (report.kind == interpreter::Report::Kind::bad_map) {
+      if (report.kind == interpreter::Report::Kind::not_launched) {
         maps_fit = false;
         return std::nullopt;
       }

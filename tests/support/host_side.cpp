@@ -45,6 +45,10 @@ struct Host {
       return std::min(operand(0), operand(1));
     case Expr::Kind::max:
       return std::max(operand(0), operand(1));
+    case Expr::Kind::le:
+      return operand(0) <= operand(1);
+    case Expr::Kind::eq:
+      return operand(0) == operand(1);
     default:
       assert(false && "no launch form has this");
       return 0;
@@ -121,12 +125,19 @@ HostSide::HostSide(const ir::Function &fn, const std::vector<int64_t> &arguments
     } else {
       hidden_.push_back(&values_.emplace_back(host.value(hidden.value)));
     }
+  for (const Requirement &guard : form.guards)
+    fits_ &= host.value(guard.condition) != 0;
   for (size_t axis = 0; axis < 3 && !form.blocks.empty(); axis++)
     blocks_[axis] = axis < form.blocks.size() ? uint32_t(host.value(form.blocks[axis])) : 1;
   cluster_ = uint32_t(form.cluster);
   starts_early_ = form.starts_early;
   if (form.workspace)
     workspace_bytes_ = size_t(host.value(*form.workspace));
+  if (form.shared_bytes) {
+    int64_t bytes = host.value(*form.shared_bytes);
+    fits_ &= bytes >= 0 && bytes <= fn.shared_bytes;
+    shared_bytes_ = uint32_t(bytes);
+  }
 }
 
 } // namespace tritonc::test

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace tritonc::test {
@@ -21,7 +22,8 @@ public:
            const std::array<int, 3> &grid, int num_sms);
   HostSide(const HostSide &) = delete; // `hidden` points into it
 
-  /// Whether the driver accepts the tensor maps. If not, this schedule is not launched.
+  /// Whether the guards hold, and the driver accepts the tensor maps and the shared memory. If not,
+  /// this schedule is not launched.
   bool fits() const { return fits_; }
 
   /// Pointers to the kernel's hidden arguments, valid as long as this object.
@@ -34,6 +36,9 @@ public:
   uint32_t cluster() const { return cluster_; }
   bool starts_early() const { return starts_early_; }
 
+  /// Dynamic shared memory of a block in bytes; none: that of the code.
+  std::optional<uint32_t> shared_bytes() const { return shared_bytes_; }
+
 private:
   struct alignas(64) MapBytes {
     std::byte bytes[128];
@@ -42,6 +47,7 @@ private:
   bool fits_ = true;
   size_t workspace_bytes_ = 0;
   int64_t workspace_ = 0;
+  std::optional<uint32_t> shared_bytes_;
   std::deque<int64_t> values_;
   std::deque<MapBytes> maps_;
   std::vector<void *> hidden_;

@@ -64,7 +64,7 @@ std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
   result.grid = {x, y, z};
   result.cluster = {host_->cluster(), 1, 1};
   result.threads = code.threads;
-  result.shared_bytes = code.shared_bytes;
+  result.shared_bytes = host_->shared_bytes().value_or(code.shared_bytes);
   result.starts_early = host_->starts_early();
   result.constants = launch.constants.empty() ? nullptr : launch.constants.data();
   result.arguments = arguments_.data();

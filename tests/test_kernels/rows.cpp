@@ -42,35 +42,6 @@ std::vector<bool> some_of(int count, int n, std::mt19937 &random) {
   return chosen;
 }
 
-std::vector<Run> short_softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
-  std::vector<Run> runs;
-  int size = variant.number("SIZE");
-  // A block may run 32 programs with tiles of 64 elements: then there are two whole blocks.
-  const int several_blocks = size <= 64 ? 67 : rows;
-  for (auto [m, n] : {std::pair(rows, 1), {several_blocks, 12}, {rows, size - 3}, {rows, size}}) {
-    auto fill = [&, m = m, n = n](Run &run) {
-      Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, nullptr);
-      Matrix y = add_matrix(run.memory, "y", {variant.type()}, m, n, n + 1, nullptr);
-      auto count_in = [n](int64_t row) { return std::min(1 << row % 3 * 2, n == 1 ? 1 : 8); };
-      for (int row = 0; row < m; row++)
-        fill_row(run, x, row, some_of(count_in(row), n, random), 8 * (row % 3));
-      run.launch.arguments = {Element::pointer(x.buffer),
-                              Element::pointer(y.buffer),
-                              integer(m),
-                              integer(n),
-                              integer(x.ld),
-                              integer(y.ld)};
-      run.check = [=](const Memory &memory) {
-        return check_matrix(memory, y, [&](int64_t row, int64_t column) {
-          return value_at(memory, x, row, column) < 0 ? 0 : 1.0 / count_in(row);
-        });
-      };
-    };
-    runs.push_back(run_of_rows(n, fill, m));
-  }
-  return runs;
-}
-
 std::vector<Run> softmax_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
   for (int n : lengths(variant))
@@ -188,7 +159,6 @@ std::vector<TestKernel> softmaxes_and_losses() {
       {"kernels/cross_entropy.tc", false, cross_entropies, {}},
       {"kernels/cross_entropy_backward.tc", false, cross_entropy_gradients, {}},
       {"kernels/softmax_backward.tc", false, softmax_gradients, {}},
-      {"kernels/softmax_short.tc", false, short_softmaxes, {}},
   };
 }
 

@@ -334,13 +334,14 @@ std::vector<Run> gathers(const Variant &variant, std::mt19937 &random, const Ste
 }
 
 // Runs on rows of a matrix with several lengths: less than a tile, one tile, several tiles.
-template <typename Fill> std::vector<Run> runs_by_row(const std::vector<int> &lengths, Fill fill) {
+template <typename Fill>
+std::vector<Run> runs_by_row(const std::vector<int> &lengths, Fill fill, int rows = 3) {
   std::vector<Run> runs;
   for (int n : lengths) {
     Run run;
     run.text = "N=" + std::to_string(n);
-    run.launch.grid = {3, 1, 1};
-    fill(run, 3, n);
+    run.launch.grid = {rows, 1, 1};
+    fill(run, rows, n);
     runs.push_back(std::move(run));
   }
   return runs;
@@ -350,18 +351,18 @@ template <typename Fill> std::vector<Run> runs_by_row(const std::vector<int> &le
 // exponentials are 1 and 0, so the sum does not depend on the order.
 std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
   int size = variant.number("SIZE");
-  return runs_by_row({1, 12, size, 2 * size + 9}, [&](Run &run, int m, int n) {
+  auto fill = [&](Run &run, int m, int n) {
     Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, nullptr);
     Matrix y = add_matrix(run.memory, "y", {variant.type()}, m, n, n + 1, nullptr);
     std::vector<int> counts;
     for (int row = 0; row < m; row++) {
-      int count = std::min(1 << row * 2, n == 1 ? 1 : 8);
+      int count = std::min(1 << row % 3 * 2, n == 1 ? 1 : 8);
       std::vector<bool> is_top(size_t(n), false);
       std::fill(is_top.begin(), is_top.begin() + count, true);
       std::shuffle(is_top.begin(), is_top.end(), random);
       for (int i = 0; i < n; i++)
         run.memory[x.buffer].elements[x.at(row, i)] =
-            Element::of_number(is_top[size_t(i)] ? 8 * row : -4096);
+            Element::of_number(is_top[size_t(i)] ? 8 * (row % 3) : -4096);
       counts.push_back(count);
     }
     run.launch.arguments = {Element::pointer(x.buffer),
@@ -375,7 +376,13 @@ std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const S
         return value_at(memory, x, row, column) < 0 ? 0 : 1.0 / counts[size_t(row)];
       });
     };
-  });
+  };
+  std::vector<Run> runs = runs_by_row({1, 12, size, 2 * size + 9}, fill);
+  if (size <= 64) { // a block runs many programs: with 64 of them, there are two blocks
+    runs.push_back(std::move(runs_by_row({12}, fill, 67)[0]));
+    runs.back().text += " M=67";
+  }
+  return runs;
 }
 
 // Half of the elements are 1 above the mean, the others 1 below. So with epsilon = 3 the divisor is

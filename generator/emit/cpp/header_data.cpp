@@ -166,6 +166,7 @@ private:
            (row.cost ? numbered("code_", *row.cost) : "nullptr") + ", " +
            list_of_code(row.blocks, 3) + ", " +
            (row.workspace ? numbered("code_", *row.workspace) : "nullptr") + ", " +
+           (row.shared_bytes ? numbered("code_", *row.shared_bytes) : "nullptr") + ", " +
            std::to_string(guards) + ", " + std::to_string(hidden) + ", " +
            std::to_string(row.cluster) + ", tritonc::abi::launch_part::" + name_of(row.part) +
            (row.starts_early ? ", 1, 0};" : ", 0, 0};"));

@@ -118,9 +118,9 @@ private:
 
   void add_launch(uint64_t at) {
     using S = abi::launch_config;
-    members<S>(at,
-               {offsetof(S, guards), offsetof(S, hidden), offsetof(S, cost), offsetof(S, blocks),
-                offsetof(S, blocks) + 8, offsetof(S, blocks) + 16, offsetof(S, workspace)});
+    members<S>(at, {offsetof(S, guards), offsetof(S, hidden), offsetof(S, cost),
+                    offsetof(S, blocks), offsetof(S, blocks) + 8, offsetof(S, blocks) + 16,
+                    offsetof(S, workspace), offsetof(S, shared_bytes)});
     elements<abi::requirement>(at + offsetof(S, guards), count(at + offsetof(S, guard_count)),
                                [&](uint64_t guard) { add_requirement(guard); });
     elements<abi::hidden_parameter>(at + offsetof(S, hidden), count(at + offsetof(S, hidden_count)),
@@ -128,6 +128,7 @@ private:
     expressions(at + offsetof(S, cost), 1);
     expressions(at + offsetof(S, blocks), 3);
     expressions(at + offsetof(S, workspace), 1);
+    expressions(at + offsetof(S, shared_bytes), 1);
   }
 
   void add_hidden(uint64_t at) {

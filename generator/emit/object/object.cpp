@@ -357,6 +357,8 @@ private:
     for (size_t axis = 0; axis < row.blocks.size(); axis++)
       record_.pointer(offsetof(S, blocks) + axis * 8, code_[row.blocks[axis]]);
     record_.pointer(offsetof(S, workspace), row.workspace ? code_[*row.workspace] : nullptr);
+    record_.pointer(offsetof(S, shared_bytes),
+                    row.shared_bytes ? code_[*row.shared_bytes] : nullptr);
     record_.number(offsetof(S, guard_count), int64_t(tables_.requirements[row.guards].size()), 4);
     record_.number(offsetof(S, hidden_count), int64_t(tables_.hidden[row.hidden].size()), 4);
     record_.number(offsetof(S, cluster), row.cluster, sizeof(S::cluster));

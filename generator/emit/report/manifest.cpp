@@ -69,6 +69,8 @@ Object launch_object(const LaunchConfig &launch, const std::vector<Parameter> &p
   };
   if (launch.workspace)
     out["workspace_bytes"] = text(text_of(*launch.workspace, parameters));
+  if (launch.shared_bytes)
+    out["shared_bytes"] = text(text_of(*launch.shared_bytes, parameters));
   if (launch.cost)
     out["cost"] = text(text_of(*launch.cost, parameters));
   if (launch.part != LaunchConfig::Part::whole)

@@ -48,7 +48,7 @@ struct image_info {
   const char *schedule;             ///< "128x256x64 warp-specialized", "baseline".
   std::int32_t threads;             ///< Threads per block.
   std::int32_t registers;           ///< Registers per thread.
-  std::int32_t shared_bytes;        ///< Dynamic shared memory per block, in bytes.
+  std::int32_t shared_bytes;        ///< Max dynamic shared memory per block, in bytes.
   std::int32_t static_shared_bytes; ///< Static shared memory per block, in bytes.
   std::int32_t spill_stores;        ///< Spill stores per thread, in bytes; 0 if registers suffice.
   std::int32_t spill_loads;         ///< Spill loads per thread, in bytes; 0 if registers suffice.
@@ -62,7 +62,7 @@ struct image_info {
 namespace abi {
 
 /// The version of these structs.
-inline constexpr std::uint32_t abi_version = 12;
+inline constexpr std::uint32_t abi_version = 13;
 
 // ---- images ----
 
@@ -328,6 +328,9 @@ struct launch_config {
   /// Bytes of device memory that only this launch uses until it is done; null: none. The two
   /// launches of a pair share the workspace; its size is that of `first`.
   const std::int64_t *workspace;
+  /// Dynamic shared memory per block, in bytes; at most image_info::shared_bytes. Null: that of
+  /// image_info.
+  const std::int64_t *shared_bytes;
   std::uint32_t guard_count;  ///< entries of `guards`
   std::uint32_t hidden_count; ///< entries of `hidden`
   std::uint32_t cluster;      ///< blocks per cluster, along the first axis

@@ -289,7 +289,7 @@ typedef struct tritonc_image_info {
   const char *schedule;        ///< "128x256x64 warp-specialized", "baseline".
   int32_t threads;             ///< Threads per block.
   int32_t registers;           ///< Registers per thread.
-  int32_t shared_bytes;        ///< Dynamic shared memory per block, in bytes.
+  int32_t shared_bytes;        ///< Max dynamic shared memory per block, in bytes.
   int32_t static_shared_bytes; ///< Static shared memory per block, in bytes.
   int32_t spill_stores;        ///< Spill stores per thread, in bytes; 0 if the registers suffice.
   int32_t spill_loads;         ///< Spill loads per thread, in bytes; 0 if the registers suffice.

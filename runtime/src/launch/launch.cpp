@@ -419,7 +419,7 @@ private:
     prepared.function = reinterpret_cast<cuda::Function>(handle);
     prepared.launch = code.launch;
     prepared.workspace_bytes = cuda::workspace_bytes(code.launch, inputs(*variant_, programs_));
-    configure(variant_->infos[&code - variant_->images], blocks, prepared);
+    configure(code, blocks, prepared);
     return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), code.launch,
                                 prepared.hidden);
   }
@@ -440,14 +440,14 @@ private:
     return {};
   }
 
-  void configure(const image_info &info, const grid &blocks, launch_cache::Prepared &prepared) {
+  void configure(const image &code, const grid &blocks, launch_cache::Prepared &prepared) {
     cuda::LaunchConfig &config = prepared.config;
     config.grid_x = unsigned(blocks.x);
     config.grid_y = unsigned(blocks.y);
     config.grid_z = unsigned(blocks.z);
-    config.block_x = unsigned(info.threads);
+    config.block_x = unsigned(cuda::info_of(*variant_, code).threads);
     config.block_y = config.block_z = 1;
-    config.shared_bytes = unsigned(info.shared_bytes);
+    config.shared_bytes = unsigned(cuda::shared_bytes(code, inputs(*variant_, programs_)).value);
     config.stream = where_;
     config.attributes = prepared.attributes;
     if (prepared.launch && prepared.launch->cluster > 1) {

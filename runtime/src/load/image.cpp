@@ -89,10 +89,6 @@ Result load(const Driver &driver, const char *entry, const abi::image &image, co
   return result;
 }
 
-const image_info &info_of(const abi::variant &variant, const abi::image &image) {
-  return variant.infos[&image - variant.images];
-}
-
 Result raise_shared_limit(const Driver &driver, int bytes, const abi::image &image, Device device,
                           Kernel handle) {
   Result result = driver.cuKernelSetAttribute(max_dynamic_shared_size, bytes, handle, device);

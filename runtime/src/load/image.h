@@ -28,10 +28,15 @@ inline bool is_same_gpu(const abi::image &a, const abi::image &b) {
   return a.sm == b.sm && a.suffix == b.suffix;
 }
 
+/// Returns the resources of an image of the variant.
+inline const image_info &info_of(const abi::variant &variant, const abi::image &image) {
+  return variant.infos[&image - variant.images];
+}
+
 /// Returns whether the device's limit of shared memory per block suffices for the image. A GPU may
 /// run code for a GPU with a higher limit: sm_86 runs code for sm_80.
 inline bool has_room(const abi::variant &variant, const abi::image &image, int shared_bytes) {
-  const image_info &info = variant.infos[&image - variant.images];
+  const image_info &info = info_of(variant, image);
   return info.shared_bytes + info.static_shared_bytes <= shared_bytes;
 }
 

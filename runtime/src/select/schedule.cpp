@@ -5,7 +5,7 @@
 // - its guards hold;
 // - its integers and blocks can be computed, and are within the limits of their types and of the
 //   driver;
-// - its shared memory is within the limit of the device;
+// - its shared memory is within the limits of the image and of the device;
 // - the driver will accept its tensor maps.
 //
 // The runtime checks the tensor maps itself, by the driver's rules, so that another schedule can
@@ -99,8 +99,9 @@ status check_hidden(const Driver &driver, const plan::Inputs &inputs,
 }
 
 /// Checks whether the schedule fits the arguments, and computes its blocks.
-status check_schedule(const Driver &driver, const plan::Inputs &inputs,
-                      const abi::launch_config *launch, grid &blocks) {
+status check_schedule(const Driver &driver, const plan::Inputs &inputs, const abi::image &image,
+                      grid &blocks) {
+  const abi::launch_config *launch = image.launch;
   blocks = *inputs.programs;
   if (!launch)
     return {};
@@ -118,6 +119,10 @@ status check_schedule(const Driver &driver, const plan::Inputs &inputs,
     return {status_code::driver_too_old, &inputs.kernel, "cuMemPoolCreate", driver.version};
   if (launch->workspace && workspace_bytes(launch, inputs) <= 0)
     return {status_code::invalid_argument, &inputs.kernel, "workspace"};
+  plan::Number shared = shared_bytes(image, inputs);
+  if (!shared.known || shared.value < 0 ||
+      shared.value > info_of(inputs.variant, image).shared_bytes)
+    return {status_code::invalid_argument, &inputs.kernel, "shared memory"};
   return check_hidden(driver, inputs, *launch);
 }
 
@@ -149,9 +154,9 @@ status check_choice(const Driver &driver, const plan::Inputs &inputs, Choice &ch
   for (const abi::image *image : images)
     if (image && !has_room(inputs.variant, *image, inputs.shared_bytes))
       return {status_code::no_image_for_device, &inputs.kernel, nullptr, inputs.sm};
-  status fits = check_schedule(driver, inputs, choice.image->launch, choice.blocks);
+  status fits = check_schedule(driver, inputs, *choice.image, choice.blocks);
   if (fits.ok() && choice.rest)
-    fits = check_schedule(driver, inputs, choice.rest->launch, choice.rest_blocks);
+    fits = check_schedule(driver, inputs, *choice.rest, choice.rest_blocks);
   return fits;
 }
 
@@ -163,6 +168,12 @@ std::int64_t workspace_bytes(const abi::launch_config *launch,
     return 0;
   plan::Number bytes = plan::evaluate(launch->workspace, inputs);
   return bytes.known ? bytes.value : 0;
+}
+
+plan::Number shared_bytes(const abi::image &image, const plan::Inputs &inputs) noexcept {
+  if (image.launch && image.launch->shared_bytes)
+    return plan::evaluate(image.launch->shared_bytes, inputs);
+  return {info_of(inputs.variant, image).shared_bytes, true};
 }
 
 bool is_cheaper(plan::Number cost, plan::Number than) noexcept {

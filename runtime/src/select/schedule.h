@@ -18,6 +18,10 @@ struct Hidden {
 /// Returns the size of the schedule's workspace in bytes; 0: none or unknown.
 std::int64_t workspace_bytes(const abi::launch_config *launch, const plan::Inputs &inputs) noexcept;
 
+/// Returns the dynamic shared memory of a block in bytes: that of the schedule, else that of the
+/// image.
+plan::Number shared_bytes(const abi::image &image, const plan::Inputs &inputs) noexcept;
+
 /// The chosen schedule: one launch, or a pair of launches that share the work.
 struct Choice {
   const abi::image *image = nullptr;

@@ -94,7 +94,8 @@ def kernels_of_header(text, prefix):
 
 
 class Kernel:
-    """A kernel of the library. `bind` gives a launch."""
+    """A kernel of the library. `bind` gives a launch. `numbers` are the integer arguments of the last
+    `bind`."""
 
     def __init__(self, library, name, fields):
         self.library, self.name, self.fields = library, name, fields
@@ -120,6 +121,7 @@ class Kernel:
             setattr(values, field, value)
             if kind in SCALARS and isinstance(value, int) and getattr(values, field) != value:
                 raise OverflowError(f"{self.name}: {field} = {value} does not fit {kind}")  # ctypes cuts it
+        self.numbers = {name: value for name, value in arguments.items() if isinstance(value, int)}
         launch, check, pointer = self.library.launch, self.library.check, ctypes.byref(values)
         kept = (values, arguments)  # the tensors must stay alive
 

@@ -1,6 +1,7 @@
 """The command line of the benchmark: tests/bench/run."""
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -70,6 +71,20 @@ def arguments():
     checking.add_argument("--only", metavar="REGEX", help="the families whose names match")
     checking.add_argument("--seed", help="of the shapes; default: drawn by the clock, and printed")
 
+    timing = commands.add_parser("times", help="measure all images of kernels without a matmul on random "
+                                 "shapes, for `fit`")
+    timing.add_argument("--kernels", type=pathlib.Path, default=HERE / "kernels", help="default: %(default)s")
+    timing.add_argument("--seed", help="of the shapes; default: drawn by the clock, and printed")
+    timing.add_argument("--seconds", type=float, default=230, help="default: %(default)s")
+    timing.add_argument("--out", type=pathlib.Path, required=True, help="file of times")
+
+    fitting = commands.add_parser("fit", help="fit the costs of kernels without a matmul to a file of times; "
+                                  "needs no GPU")
+    fitting.add_argument("times", type=pathlib.Path, help="file of `times`")
+    fitting.add_argument("--manifests", type=pathlib.Path, required=True, metavar="FOLDER",
+                         help="the manifests of the measured kernels: KERNEL.json")
+    fitting.add_argument("--seed", default="1", help="of the search; default: %(default)s")
+
     writing = commands.add_parser("write", help="write the tables and plots of the documentation from results/")
     writing.add_argument("--check", action="store_true",
                          help="write nothing; exit with 1 and name the files that are not up to date")
@@ -133,6 +148,25 @@ def check_images(options, known):
     return 1 if any(tally.failures for tally in tallies) else 0
 
 
+def measure_times(options, known):
+    from bench import elementwise_times
+    from bench.kernels import Library
+    from bench.timing import Timer
+
+    found = elementwise_times.measure(known, Library(options.kernels), Timer(), options.seed, options.seconds,
+                                      lambda line: print(line, flush=True))
+    options.out.write_text(json.dumps(found) + "\n", encoding="utf-8")
+    return 0
+
+
+def fit_times(options):
+    from bench import elementwise_times
+
+    print(elementwise_times.fit_files(options.times, options.manifests, ROOT / "kernels",
+                                      ROOT / "generator/target/cost_tables.cpp", options.seed))
+    return 0
+
+
 def write(options, known):
     texts = pages.wanted(ROOT, known)
     if not options.check:
@@ -149,7 +183,7 @@ def main():
     options = arguments()
     known = families()
     try:
-        if options.command in ("measure", "list", "images") and options.seed is None:
+        if options.command in ("measure", "list", "images", "times") and options.seed is None:
             options.seed = str(int(time.time()))
             if options.command == "measure" and options.out.exists():
                 options.seed = results.read(options.out)["seed"]
@@ -170,6 +204,10 @@ def main():
             return check_images(options, known)
         if options.command == "compile":
             return compile_kernels(options)
+        if options.command == "times":
+            return measure_times(options, known)
+        if options.command == "fit":
+            return fit_times(options)
         if options.command == "write":
             return write(options, known)
         changes = compare.of_files(options.old, options.new)

@@ -95,9 +95,9 @@ class Run(unittest.TestCase):
 
 class Shapes(unittest.TestCase):
     def test_each_kernel_has_one_family(self):
-        owned = images.owners(families(), ["softmax_half", "softmax_short_half", "softmax_backward_half",
-                                           "matmul_half_N_T", "matmul_fused_half", "unknown_half"])
-        self.assertEqual(owned["softmax"], ["softmax_half", "softmax_short_half"])
+        owned = images.owners(families(), ["softmax_half", "softmax_float", "softmax_backward_half", "matmul_half_N_T",
+                                           "matmul_fused_half", "unknown_half"])
+        self.assertEqual(owned["softmax"], ["softmax_half", "softmax_float"])
         self.assertEqual(owned["softmax_backward"], ["softmax_backward_half"])
         self.assertEqual(owned["matmul"], ["matmul_half_N_T"])
         self.assertEqual(owned["matmul_fused"], ["matmul_fused_half"])

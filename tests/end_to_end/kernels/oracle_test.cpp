@@ -75,7 +75,7 @@ Outcome interpret(const std::vector<const ir::Function *> &fns, const Run &run,
     for (const interpreter::Report &report : result.reports) {
       if (out_of_bounds_counts || report.kind != interpreter::Report::Kind::out_of_bounds)
         outcome.wrong += text_of(report) + "\n";
-      outcome.maps_fit &= report.kind != interpreter::Report::Kind::bad_map;
+      outcome.maps_fit &= report.kind != interpreter::Report::Kind::not_launched;
     }
     std::move(result.printed.begin(), result.printed.end(), std::back_inserter(outcome.printed));
   }

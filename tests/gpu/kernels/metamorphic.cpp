@@ -222,7 +222,7 @@ template <typename Kernel, typename T> void row_kernel(const std::string &kernel
   constexpr bool is_gradient = requires(Arguments a) { a.dx; };
   for (const auto &tile : Kernel::variants())
     for (auto [m, n] : {std::pair(6, 40), std::pair(5, 1100), std::pair(67, 3001)}) {
-      if ((emulated() && m > 6) || (kernel == "softmax_short" && n > tile.SIZE))
+      if (emulated() && m > 6)
         continue;
       RowInputs inputs(m, n);
       std::string what =
@@ -284,7 +284,6 @@ template <typename Kernel, typename T> void weight_gradient(const char *kernel) 
 
 template <typename T> void row_kernels() {
   row_kernel<shipped_softmax::softmax<T>, T>("softmax");
-  row_kernel<shipped_softmax::softmax_short<T>, T>("softmax_short");
   row_kernel<shipped_softmax::softmax_backward<T>, T>("softmax_backward");
   row_kernel<shipped_norms::layer_norm<T>, T>("layer_norm");
   row_kernel<shipped_norms::layer_norm_backward<T>, T>("layer_norm_backward");

@@ -151,18 +151,12 @@ template <typename T, typename Kernel> void far_apart(const char *kernel) {
 
 template <typename T> void softmaxes() {
   special<T, kernels::softmax<T>>("softmax");
-  special<T, kernels::softmax_short<T>>("softmax_short");
   nothing<T, kernels::softmax<T>>("softmax");
-  nothing<T, kernels::softmax_short<T>>("softmax_short");
   nothing<T, kernels::softmax_backward<T>>("softmax_backward");
   far_apart<T, kernels::softmax<T>>("softmax");
-  far_apart<T, kernels::softmax_short<T>>("softmax_short");
   for (const RowSizes &sizes : row_sizes()) {
     for (const auto &tile : kernels::softmax<T>::variants())
       forward<T, kernels::softmax<T>>("softmax", sizes, tile);
-    for (const auto &tile : kernels::softmax_short<T>::variants())
-      if (sizes.n <= tile.SIZE)
-        forward<T, kernels::softmax_short<T>>("softmax_short", sizes, tile);
     for (const auto &tile : kernels::softmax_backward<T>::variants())
       backward<T>(sizes, tile);
   }

@@ -40,6 +40,10 @@ std::string text_of(const Expr &expr) {
     return infix(" min ");
   case Expr::Kind::max:
     return infix(" max ");
+  case Expr::Kind::eq:
+    return infix(" == ");
+  case Expr::Kind::le:
+    return infix(" <= ");
   default:
     return "?";
   }
@@ -227,6 +231,33 @@ TEST_CASE("launch_config: launch_blocks sets blocks and cluster") {
                                                  "launch_blocks %r, %n {cluster = 2}"));
   CHECK(list_of(schedule.blocks) == "sms, p1");
   CHECK(schedule.cluster == 2);
+}
+
+TEST_CASE("launch_config: launch_requires is a guard") {
+  LaunchConfig schedule = launch_config(function("%one = constant {value = 1} : i32\n"
+                                                 "launch_requires %n, %one\n"
+                                                 "%m = num_sms : i32\n launch_requires %m, %n"));
+  REQUIRE(schedule.guards.size() == 2);
+  CHECK(text_of(schedule.guards[0].condition) == "(p1 == 1)");
+  CHECK(text_of(schedule.guards[1].condition) == "(sms == p1)");
+  CHECK(schedule.guards[0].text == "each loop runs once");
+  CHECK_FALSE(schedule.shared_bytes);
+}
+
+TEST_CASE("launch_config: a launch has the shared memory of its stages") {
+  LaunchConfig schedule =
+      launch_config(function("%two = constant {value = 2} : i32\n %stages = mul %n, %two : i32\n"
+                             "%a = shared_alloc {address = 0} : shared<f16>[4,64]\n"
+                             "%s = shared_alloc %stages {address = 1024} : shared<f16>[112,64]"));
+  REQUIRE(schedule.shared_bytes);
+  CHECK(text_of(*schedule.shared_bytes) == "(1024 + (128 * (p1 * 2)))");
+  REQUIRE(schedule.guards.size() == 1);
+  CHECK(text_of(schedule.guards[0].condition) == "((p1 * 2) <= 112)");
+  CHECK(schedule.guards[0].text == "the tiles of all iterations fit into shared memory");
+  // Buffers with a fixed number of stages have no guard.
+  schedule = launch_config(function("%a = shared_alloc {address = 0} : shared<f16>[4,64]"));
+  CHECK_FALSE(schedule.shared_bytes);
+  CHECK(schedule.guards.empty());
 }
 
 TEST_CASE("launch_config: default is one block per program") {

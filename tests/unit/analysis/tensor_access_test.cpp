@@ -294,6 +294,25 @@ TEST_CASE("tensor_access: combines masks of several axes") {
   CHECK(masked(both + "%m = or %a, %b : i1[16,32]") == "strange mask");
 }
 
+TEST_CASE("bounds_of: has equal bounds once") {
+  const std::string bound = "%left = sub %K, %k32 : i32\n %limit = splat %left : i32[16,32]\n"
+                            "%a = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]\n";
+  auto bounds = [&](const std::string &operations) {
+    Function fn = function(block + bound + operations);
+    std::optional<std::vector<Bound>> found = bounds_of(value_named(fn, "m"), 2);
+    REQUIRE(found);
+    return found->size();
+  };
+  CHECK(bounds("%m = and %a, %a : i1[16,32]") == 1);
+  CHECK(bounds("%b = cmp %limit, %columns {pred = \"gt\"} : i1[16,32]\n"
+               "%m = and %a, %b : i1[16,32]") == 1);
+  // Another limit, and the same limit of another axis.
+  CHECK(bounds("%b = cmp %columns, %limit {pred = \"le\"} : i1[16,32]\n"
+               "%m = and %a, %b : i1[16,32]") == 2);
+  CHECK(bounds("%b = cmp %rows, %limit {pred = \"lt\"} : i1[16,32]\n"
+               "%m = and %a, %b : i1[16,32]") == 2);
+}
+
 TEST_CASE("emit_limits: is the minimum of bounds and extent") {
   Function fn = function("%k64 = cast %K : i64\n");
   Op *loop = fn.body->ops[fn.body->ops.size() - 2];

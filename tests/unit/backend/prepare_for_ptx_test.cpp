@@ -27,6 +27,8 @@ struct Kernel {
     llvm::SMDiagnostic error;
     module = llvm::parseAssemblyString(
         R"(
+        declare float @llvm.exp2.f32(float)
+        declare half @llvm.exp2.f16(half)
         declare float @llvm.log2.f32(float)
         declare i32 @llvm.smin.i32(i32, i32)
         declare i32 @llvm.smax.i32(i32, i32)
@@ -71,6 +73,14 @@ TEST_CASE("prepare_for_ptx: log2 becomes lg2.approx") {
       contains(ptx_of("%r = call afn float @llvm.log2.f32(float %x)", "float"), "lg2.approx.f32"));
 }
 
+TEST_CASE("prepare_for_ptx: exp2 becomes ex2.approx without subnormal numbers") {
+  const std::string exp2 = "%r = call afn float @llvm.exp2.f32(float %x)";
+  CHECK(contains(prepared(exp2, "float"), "call float @llvm.nvvm.ex2.approx.ftz.f32(float %x)"));
+  std::string ptx = ptx_of(exp2, "float");
+  CHECK(contains(ptx, "ex2.approx.ftz.f32"));
+  CHECK_FALSE(contains(ptx, "setp")); // nor a test for small arguments
+}
+
 TEST_CASE("prepare_for_ptx: moves a negation to the first operand of min") {
   for (const char *function : {"@llvm.smin.i32", "@llvm.smax.i32"}) {
     std::string call = std::string("call i32 ") + function;
@@ -96,4 +106,5 @@ TEST_CASE("prepare_for_ptx: does nothing to other operands and types") {
   unchanged("%n = sub i32 1, %b\n %r = call i32 @llvm.smin.i32(i32 %a, i32 %n)");
   unchanged("%n = sub i32 0, %b\n %r = call i32 @llvm.umax.i32(i32 %a, i32 %n)");
   unchanged("%n = sub i64 0, %w\n %r = call i64 @llvm.smax.i64(i64 7, i64 %n)", "i64");
+  unchanged("%h = fptrunc float %x to half\n %r = call half @llvm.exp2.f16(half %h)", "half");
 }

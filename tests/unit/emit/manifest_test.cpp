@@ -22,6 +22,13 @@ TEST_CASE("manifest: has schedules and launches that are not default") {
   CHECK(manifest(sample_library()).find("\"launch\"") == std::string::npos);
 }
 
+TEST_CASE("manifest: has shared memory that depends on the arguments") {
+  Library library = sample_library();
+  library.kernels[0].variants[0].images[0].launch.shared_bytes = Expr::parameter(2);
+  CHECK(manifest(library).find("\"shared_bytes\": \"M\"") != std::string::npos);
+  CHECK(manifest(sample_library()).find("\"shared_bytes\": \"") == std::string::npos);
+}
+
 TEST_CASE("manifest: is independent of the compilation order") {
   Library library = sample_library();
   std::reverse(library.kernels[0].variants.begin(), library.kernels[0].variants.end());

@@ -209,6 +209,7 @@ int main() {
     std::printf(" cluster %u, part %d, starts early %u\n", launch->cluster, int(launch->part),
                 launch->starts_early);
     print("workspace", launch->workspace);
+    print("shared", launch->shared_bytes);
     print("cost", launch->cost);
     for (const std::int64_t *axis : launch->blocks)
       print("blocks", axis);

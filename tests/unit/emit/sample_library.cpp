@@ -123,6 +123,7 @@ LaunchConfig wgmma_launch() {
                              Expr::binary(Expr::Kind::mul, programs(0), programs(1)), num_sms());
   launch.blocks = {Expr::binary(Expr::Kind::min, tiles, num_sms()), Expr::constant(1)};
   launch.cluster = 2;
+  launch.shared_bytes = Expr::binary(Expr::Kind::mul, Expr::parameter(4), Expr::constant(16));
   launch.hidden = {{.value = {}, .map = a},
                    {.elem = ir::Elem::i32, .value = tiles, .map = {}},
                    {.value = {}, .map = c},

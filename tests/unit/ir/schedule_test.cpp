@@ -36,6 +36,14 @@ TEST_CASE("text_of: batched has the number of programs") {
   CHECK(text_of(schedule) == "8 programs per block");
 }
 
+TEST_CASE("text_of: says how a program reuses tiles of several loops") {
+  CHECK(text_of(Schedule{.staged = true}) == "staged");
+  CHECK(text_of(Schedule{.one_iteration = true}) == "one iteration");
+  CHECK(text_of(Schedule{.kind = Schedule::Kind::batched,
+                         .coarsening = {64, 1, 1},
+                         .one_iteration = true}) == "64 programs per block, one iteration");
+}
+
 TEST_CASE("text_of: shows the differences within one kind") {
   Schedule schedule = warp_specialized();
   schedule.split_k = 4;
@@ -54,6 +62,13 @@ TEST_CASE("text_of: shows the differences within one kind") {
   schedule.work = Schedule::Work::tail;
   schedule.full_waves_tile = {256, 256, 64};
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, tail of 256x256x64");
+}
+
+TEST_CASE("Schedule: a baseline reuses no tiles") {
+  CHECK(Schedule{}.is_baseline());
+  CHECK_FALSE(Schedule{.staged = true}.is_baseline());
+  CHECK_FALSE(Schedule{.one_iteration = true}.is_baseline());
+  CHECK_FALSE(warp_specialized().is_baseline());
 }
 
 TEST_CASE("Schedule: is_first and is_second mark the two launches") {

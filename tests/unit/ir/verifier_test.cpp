@@ -42,6 +42,8 @@ TEST_CASE("verify: valid operations have no error") {
       "%1 = add %n, %n : i32",
       "%1 = splat %n : i32[8]\n %2 = mul %1, %i : i32[8]",
       "%1 = cmp %i, %i {pred = \"lt\"} : i1[8]\n %2 = select %1, %f, %f : f32[8]",
+      "%1 = cmp %s, %s {pred = \"lt\", axis = 1, vector = 4} : i1[16,4]",
+      "%1 = shared_alloc : shared<f16>[4,8]\n %2 = shared_alloc %n : shared<f16>[4,8]",
       "%1 = select %c, %f, %f : f32[8]",
       "%1 = load %ps : f16[8]",
       "%1 = load %ps, %m, %h : f16[8]",
@@ -218,6 +220,16 @@ TEST_CASE("verify: types of operands and results") {
       {"%1 = cmp %n, %n {pred = \"before\"} : i1",
        "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
       {"%1 = cmp %n, %n {pred = \"\"} : i1", "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
+      {"%1 = cmp %i, %i {pred = \"lt\", vector = 4} : i1[8]",
+       "a group of equal results has a power of two of elements along an axis"},
+      {"%1 = cmp %i, %i {pred = \"lt\", axis = 1, vector = 4} : i1[8]",
+       "a group of equal results has a power of two of elements along an axis"},
+      {"%1 = cmp %i, %i {pred = \"lt\", axis = 0, vector = 6} : i1[8]",
+       "a group of equal results has a power of two of elements along an axis"},
+      {"%1 = cmp %n, %n {pred = \"lt\", axis = 0, vector = 4} : i1",
+       "a group of equal results has a power of two of elements along an axis"},
+      {"%1 = shared_alloc %l : shared<f16>[4,8]", "the number of stages is an i32"},
+      {"%1 = shared_alloc %i : shared<f16>[4,8]", "the number of stages is an i32"},
       {"%1 = select %n, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
       {"%1 = select %m, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
       {"%1 = select %c, %x, %n : f32", "operands and result have one type"},
@@ -418,6 +430,7 @@ TEST_CASE("verify: valid Hopper operations have no error") {
       "%1 = block_id {axis = 2} : i32\n %2 = num_blocks {axis = 0} : i32",
       "%1 = num_sms : i32\n %2 = host_value %1 : i32\n %3 = host_value %l : i64\n"
       "launch_blocks %2, %n, %n {cluster = 2}",
+      "%1 = num_sms : i32\n launch_requires %1, %n\n launch_requires %n, %1",
       "%1 = workspace %l : ptr<f32>\n dependency_wait\n launch_dependents",
       "%1 = tensor_map %p, %l, %l, %one {swizzle = 128} : map<f16>[64]",
       "%1 = tensor_map %p, %l, %l, %l, %one, %l : map<f16>[8,8]",
@@ -469,6 +482,10 @@ TEST_CASE("verify: blocks and host values") {
   check_for_hopper("launch_blocks %n {cluster = 0}", "{cluster} is positive");
   check_for_hopper("launch_blocks %l", "numbers of blocks are i32");
   check_for_hopper("launch_blocks", "wrong number of operands");
+  check_for_hopper(in_branch + "launch_requires %n, %n" + end, top);
+  check_for_hopper("launch_requires %n, %l", "both sides of a requirement are i32");
+  check_for_hopper("launch_requires %l, %n", "both sides of a requirement are i32");
+  check_for_hopper("launch_requires %n", "wrong number of operands");
   check_for_hopper("%1 = launch_blocks %n : i32", "wrong number of results");
 }
 

@@ -140,6 +140,8 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                                         .full_waves_tile = {256, 256, 64},
                                         .partials = SplitKPartials{{1, 2, 1}, 64, 128, 1, 0},
                                         .blocks_per_sm = 2,
+                                        .staged = true,
+                                        .one_iteration = true,
                                         .epilogue_stages = 1},
                            .warnings = {{{Message::spills, {"f", "sm_90a"}},
                                          7,
@@ -174,6 +176,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                    .swizzle_bytes = 128};
   launch.hidden = {{.map = map}, {.elem = ir::Elem::i64, .value = sum}, {.is_workspace = true}};
   launch.workspace = sum;
+  launch.shared_bytes = sum;
   launch.part = LaunchConfig::Part::first;
   launch.starts_early = true;
 
@@ -216,6 +219,8 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
   std::string kept = files.read("cache/" + cache_key("y")),
               again = files.read("cache/" + cache_key("z"));
   CHECK(kept.substr(56) == again.substr(56));
+  REQUIRE(back.image.launch.shared_bytes);
+  CHECK(back.image.launch.shared_bytes->operands[1].value == -2);
   CHECK(back.image.launch.hidden[0].map->strides[0].operands[1].value == -2);
 
   // A variant without its code counts as missing.

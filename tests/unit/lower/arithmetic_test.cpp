@@ -178,3 +178,55 @@ TEST_CASE("arithmetic: tiles per register, a scalar condition once") {
   CHECK(count(text, "fmul float") == 4);
   CHECK(count(text, "select i1") == 4);
 }
+
+TEST_CASE("cmp: once for each group of equal results") {
+  // Registers: elements 1, 2, 4 of 8 adjacent columns, and 256 columns further.
+  auto comparisons = [](const std::string &attributes) {
+    return count(lowered(R"(
+      layout #0 [512] reg (1) (2) (4) (256) lane (8) (16) (32) (64) (128) warp
+      func @f(%p: ptr<f32>, %n: i32 multiple_of 8) warps 1 {
+        %zero = constant {value = 0} : i64
+        %one = constant {value = 1} : i64
+        %v = view %p, %zero, %one : view<f32>[512]
+        %i = range {start = 0} : i32[512] #0
+        %ends = splat %n : i32[512] #0
+        %m = cmp %i, %ends {)" +
+                         attributes + R"(pred = "lt"} : i1[512] #0
+        %a = load %v, %m {vector = 1} : f32[512] #0
+        store %v, %a, %m {vector = 1}
+        return
+      })"),
+                 "icmp slt i32");
+  };
+  CHECK(comparisons("") == 16);
+  CHECK(comparisons("axis = 0, vector = 2, ") == 8);
+  CHECK(comparisons("axis = 0, vector = 4, ") == 4);
+  CHECK(comparisons("axis = 0, vector = 8, ") == 2);
+  CHECK(comparisons("axis = 0, vector = 16, ") == 2); // the others are in other threads
+  CHECK(comparisons("axis = 0, vector = 512, ") == 1);
+}
+
+TEST_CASE("cmp: groups are along one axis") {
+  auto comparisons = [](const std::string &attributes) {
+    return count(lowered(R"(
+      layout #0 [8,32] reg (0,1) (1,0) (2,0) lane (0,2) (0,4) (0,8) (0,16) (4,0) warp
+      func @f(%p: ptr<i32>, %ld: i64) warps 1 {
+        %zero = constant {value = 0} : i64
+        %one = constant {value = 1} : i64
+        %v = view %p, %zero, %ld, %one : view<i32>[8,32]
+        %w = view %p, %ld, %ld, %one : view<i32>[8,32]
+        %a = load %v {vector = 1} : i32[8,32] #0
+        %b = load %w {vector = 1} : i32[8,32] #0
+        %m = cmp %a, %b {)" +
+                         attributes + R"(pred = "eq"} : i1[8,32] #0
+        store %v, %a, %m {vector = 1}
+        return
+      })"),
+                 "icmp eq i32");
+  };
+  CHECK(comparisons("") == 8);
+  CHECK(comparisons("axis = 0, vector = 2, ") == 4);
+  CHECK(comparisons("axis = 0, vector = 4, ") == 2);
+  CHECK(comparisons("axis = 1, vector = 2, ") == 4);
+  CHECK(comparisons("axis = 1, vector = 32, ") == 4);
+}

@@ -17,7 +17,7 @@ struct Allocation {
       : fn(parsed("layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
                   "func @f(%x: f16[64] #0, %n: i32, %z: i32, %c: i1) {\n" +
                   operations + "\n return\n}")) {
-    allocate_shared(fn);
+    allocate_shared(fn, *find_gpu("90a"));
     check_rules(fn);
   }
 
@@ -71,7 +71,7 @@ TEST_CASE("allocate_shared: warp_specialize buffers live to the join") {
       "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n warp_specialize {\n" +
       load("%a", "%buffer") + store("%out") + alloc("%t") + store("%t") + load("%b", "%t") +
       "yield\n} {\n mbarrier_arrive %full, %z\n" + store("%buffer") + "yield\n}\n return\n}");
-  allocate_shared(fn);
+  allocate_shared(fn, *find_gpu("90a"));
   check_rules(fn);
   std::vector<std::pair<int64_t, int64_t>> places;
   for (const char *name : {"buffer", "out", "full", "t"}) {
@@ -122,7 +122,7 @@ ir::Function with_ring(const std::string &in_loop, const std::string &behind,
       }
       return
     })");
-  allocate_shared(fn);
+  allocate_shared(fn, *find_gpu("90a"));
   check_rules(fn);
   return fn;
 }
@@ -160,7 +160,7 @@ TEST_CASE("allocate_shared: wgmma_rs operands also free the buffer") {
   auto allocated = [](const std::string &text) {
     ir::Function fn = parsed(text);
     fn.shared_bytes = 0;
-    allocate_shared(fn);
+    allocate_shared(fn, *find_gpu("90a"));
     check_rules(fn);
     return fn;
   };
@@ -181,7 +181,7 @@ TEST_CASE("allocate_shared: circular buffer is busy before the matmul loop") {
   text.insert(text.find(loop), uses_t);
   fn = parsed(text);
   fn.shared_bytes = 0;
-  allocate_shared(fn);
+  allocate_shared(fn, *find_gpu("90a"));
   CHECK_FALSE(takes_place_of_ring(std::move(fn)));
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("allocate_shared: outer loop keeps the circular buffer live") {
   text.insert(begin, "for_loop %n {\n (%wave: i32)\n");
   fn = parsed(text);
   fn.shared_bytes = 0;
-  allocate_shared(fn);
+  allocate_shared(fn, *find_gpu("90a"));
   check_rules(fn);
   CHECK_FALSE(takes_place_of_ring(std::move(fn)));
 }

@@ -25,17 +25,20 @@
 #include "passes/pipeline_loops.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_through_registers.h"
+#include "passes/promote_single_iterations.h"
 #include "passes/reduce_split_k_partials.h"
 #include "passes/remove_dead_code.h"
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/set_l2_eviction.h"
+#include "passes/share_comparisons.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
 #include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
+#include "passes/stage_repeated_loads.h"
 #include "passes/store_loop_partials.h"
 #include "passes/store_split_k_partials.h"
 #include "passes/swap_operands.h"
@@ -92,17 +95,20 @@ const std::map<std::string_view, Run> &passes() {
       PASS(pipeline_loops),
       PASS(prefetch_dot_operands),
       PASS(prefetch_through_registers),
+      PASS(promote_single_iterations),
       PASS(reduce_split_k_partials),
       PASS(remove_dead_code),
       PASS(select_mma),
       PASS(set_k_tile),
       PASS(set_l2_eviction),
+      PASS(share_comparisons),
       PASS(specialize_warps),
       PASS(split_dots_along_k),
       PASS(split_k_in_cluster),
       PASS(split_reductions),
       PASS(stage_epilogue),
       PASS(stage_operands),
+      PASS(stage_repeated_loads),
       PASS(store_loop_partials),
       PASS(store_split_k_partials),
       PASS(swap_operands),

@@ -145,10 +145,11 @@ const abi::launch_config *ConfigKernel::schedule(const ConfigText &from) {
     schedule.blocks[axis] = words(from.blocks[axis]);
   schedule.cluster = from.cluster;
   schedule.workspace = from.workspace.empty() ? nullptr : words(from.workspace);
+  schedule.shared_bytes = from.shared_bytes.empty() ? nullptr : words(from.shared_bytes);
   schedule.part = from.part;
   schedule.starts_early = from.starts_early;
   bool is_plain = guards.empty() && hidden.empty() && !schedule.cost && from.blocks.empty() &&
-                  from.cluster == 1 && !schedule.workspace &&
+                  from.cluster == 1 && !schedule.workspace && !schedule.shared_bytes &&
                   from.part == abi::launch_part::whole && !from.starts_early;
   return is_plain ? nullptr : kept(std::vector{schedule});
 }
@@ -179,6 +180,7 @@ void ConfigKernel::add_image(VariantData &data, const char *gpu, int sm, char su
   code.sites = &here;
   code.site_count = 1;
   code.threads = 32;
+  code.shared_bytes = std::uint32_t(from.image_shared_bytes);
   code.cluster_size = from.knows_cluster ? from.cluster : 1;
   const std::string &bytes = *new std::string(
       sealed_image(std::string(reinterpret_cast<const char *>(&code), sizeof code)));
@@ -188,6 +190,7 @@ void ConfigKernel::add_image(VariantData &data, const char *gpu, int sm, char su
   info.gpu = gpu;
   info.schedule = text(from.name);
   info.threads = 32;
+  info.shared_bytes = from.image_shared_bytes;
   data.infos.push_back(info);
 }
 

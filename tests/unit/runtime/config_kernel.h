@@ -52,6 +52,8 @@ struct ConfigText {
   abi::launch_part part = abi::launch_part::whole;
   std::string workspace = {}; // bytes
   bool starts_early = false;
+  std::string shared_bytes = {}; // "" = that of the image
+  int image_shared_bytes = 0;
 };
 
 /// Returns a pair of launches that share the work. `workspace`: bytes; "" = none. Both take its

@@ -284,6 +284,20 @@ TEST_CASE("launch_cache: unused, when arguments are unsized or too many") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("launch_cache: keeps the shared memory of each launch") {
+  std::vector<ConfigText> schedules = checked_schedule;
+  schedules[0].shared_bytes = "n 4 *";
+  schedules[0].image_shared_bytes = 8192;
+  Setting s(schedules);
+  for (int round = 0; round < 3; round++)
+    for (std::int32_t n : {64, 1024, 2048}) {
+      ConfigArgs args = schedule_args();
+      args.n = n;
+      CHECK((s.encoded(args) == 0) == (round > 0)); // from the cache after the first round
+      CHECK(s.driver().last_launch().shared_bytes == 4 * unsigned(n));
+    }
+}
+
 TEST_CASE("launch_cache: threads get their own hidden values") {
   Setting s;
   alignas(16) static char memory[16 * 64];

@@ -334,6 +334,21 @@ TEST_CASE("prepare: encodes tensor maps once") {
   CHECK(machine.driver().calls("cuTensorMapEncodeTiled") == encoded);
 }
 
+TEST_CASE("launch_prepared: has the shared memory of its arguments") {
+  Machine machine;
+  ConfigText schedule = {"schedule"};
+  schedule.shared_bytes = "n 4 *";
+  schedule.image_shared_bytes = 8192;
+  ConfigKernel kernel({schedule});
+  ConfigArgs args = schedule_args();
+  abi::prepared_launch ready;
+  REQUIRE(machine.runtime().prepare(kernel.kernel(), {}, &args, nullptr, nullptr, ready).ok());
+  for (int round = 0; round < 2; round++) {
+    REQUIRE(machine.runtime().launch_prepared(ready, {}, &args).ok());
+    CHECK(machine.driver().last_launch().shared_bytes == 4096);
+  }
+}
+
 TEST_CASE("launch_prepared: launches a pair in order, with workspace") {
   Machine machine(Machine::as_driver, "workers=1");
   machine.driver().new_context();

@@ -319,6 +319,58 @@ TEST_CASE("choose_schedule: skips invalid block counts") {
   CHECK(outcome_of({{"schedule", {}, "1", {}, 3}}) == "invalid_argument blocks");
 }
 
+TEST_CASE("schedule: sets the shared memory of a block") {
+  auto bytes_of = [](const std::string &bytes, const std::string &settings = "") {
+    ConfigText text = {"schedule", {}, "1"};
+    text.shared_bytes = bytes;
+    text.image_shared_bytes = 100 * 1024; // above 48 KiB, so the runtime raises the limit
+    Setting s({text}, settings);
+    REQUIRE(s.launch().ok());
+    CHECK(noted_launch().schedule == "schedule");
+    CHECK(s.driver().calls("cuKernelSetAttribute") == 1);
+    return s.driver().last_launch().shared_bytes;
+  };
+  CHECK(bytes_of("") == 100 * 1024);
+  CHECK(bytes_of("0") == 0);
+  CHECK(bytes_of("n 4 *") == 4096);
+  CHECK(bytes_of("n 100 *") == 100 * 1024);
+  CHECK(bytes_of("programs0 sms min 256 *", "sms=6") == 6 * 256);
+}
+
+TEST_CASE("schedule: shared memory is separate in a pair") {
+  std::vector<ConfigText> pair = pair_of_configs("");
+  pair[0].image_shared_bytes = pair[1].image_shared_bytes = 4096;
+  auto last_bytes = [&] {
+    Setting s(pair);
+    REQUIRE(s.launch().ok());
+    CHECK(s.driver().launches() == 2);
+    return s.driver().last_launch().shared_bytes;
+  };
+  pair[0].shared_bytes = "n";
+  CHECK(last_bytes() == 4096);
+  pair[0].shared_bytes = "", pair[1].shared_bytes = "n";
+  CHECK(last_bytes() == 1024);
+  pair[1].shared_bytes = "4097"; // the second does not fit, so the first does not run
+  CHECK(outcome_of(pair) == "invalid_argument shared memory");
+}
+
+TEST_CASE("choose_schedule: skips invalid sizes of shared memory") {
+  auto with_bytes = [](const char *bytes) {
+    ConfigText text = {"schedule", {}, "1"};
+    text.shared_bytes = bytes;
+    text.image_shared_bytes = 4096;
+    return text;
+  };
+  for (const char *bytes :
+       {"n 4 * 1 +", "0 1 -", "n 0 /", "9223372036854775807 1 +", "4294967296"}) {
+    CAPTURE(bytes);
+    CHECK(outcome_of({with_bytes(bytes)}) == "invalid_argument shared memory");
+    CHECK(outcome_of({with_bytes(bytes), {"plain"}}) == "plain");
+  }
+  CHECK(outcome_of({with_bytes("n 4 *"), {"plain"}}) == "schedule");
+  CHECK(outcome_of({with_bytes("0"), {"plain"}}) == "schedule");
+}
+
 TEST_CASE("choose_schedule: skips integers that overflow their type") {
   auto alone = [](hidden_kind kind, const char *value) {
     return outcome_of({{"schedule", {}, "1", {}, 1, {{kind, value}}}});

@@ -7,6 +7,7 @@
 #include "unit/passes/matmul_kernel.h"
 
 #include <algorithm>
+#include <cctype>
 
 using namespace tritonc;
 using namespace tritonc::test;
@@ -30,8 +31,9 @@ std::vector<Found> schedules(const std::string &text, const char *gpu = "90a") {
   REQUIRE_FALSE(found.empty());
   for (const Found &schedule : found) {
     bool is_last = &schedule == &found.back();
-    bool is_without_matmul =
-        schedule.kind == Schedule::Kind::batched || schedule.kind == Schedule::Kind::split_loop;
+    bool is_without_matmul = schedule.kind == Schedule::Kind::batched ||
+                             schedule.kind == Schedule::Kind::split_loop || schedule.staged ||
+                             schedule.one_iteration;
     bool is_uniform = schedule.kind == Schedule::Kind::multistage_wgmma ||
                       schedule.kind == Schedule::Kind::multistage || is_last || // baseline
                       schedule.kind == Schedule::Kind::split_k_reduction || is_without_matmul;
@@ -348,7 +350,7 @@ TEST_CASE("elementwise cost: higher occupancy needs fewer waves") {
   CHECK(work.threads == 128);
   CHECK(work.estimated_occupancy > 1);
   auto cost = [&](int64_t resident, int64_t programs) {
-    return value_of(cost_of_elementwise(work, resident), programs, 4096);
+    return value_of(cost_of_elementwise(work, Expr::constant(resident)), programs, 4096);
   };
   CHECK(cost(4, 132 * 4) < cost(3, 132 * 4));
   CHECK(cost(4, 132 * 4) < cost(4, 132 * 4 + 1));
@@ -399,17 +401,17 @@ std::string kernel_of_elements(const std::string &operations) {
 
 TEST_CASE("candidate_schedules: a block runs several programs with few elements") {
   for (const char *gpu : {"75", "80", "90a", "120"})
-    for (int width : {16, 64, 256, 512}) {
+    for (int width : {16, 64, 256, 1024}) {
       CAPTURE(gpu);
       CAPTURE(width);
       std::optional<Found> found = batched(row_kernel(width), gpu);
       REQUIRE(found);
-      CHECK(text_of(*found) == std::to_string(2048 / width) + " programs per block");
-      CHECK(found->coarsening == std::vector<int64_t>{2048 / width, 1, 1});
+      CHECK(text_of(*found) == std::to_string(4096 / width) + " programs per block");
+      CHECK(found->coarsening == std::vector<int64_t>{4096 / width, 1, 1});
       CHECK(found->work == Schedule::Work::all);
       CHECK(found->cost);
     }
-  for (int width : {1024, 2048, 4096}) // enough elements
+  for (int width : {2048, 4096}) // enough elements
     CHECK_FALSE(batched(row_kernel(width)));
   CHECK_FALSE(batched(matmul_kernel(16, 16, 16)));
 }
@@ -424,7 +426,7 @@ TEST_CASE("candidate_schedules: programs with independent elements are not batch
     CAPTURE(std::string(dependent));
     std::optional<Found> found = batched(kernel_of_elements(dependent));
     REQUIRE(found);
-    CHECK(text_of(*found) == "32 programs per block");
+    CHECK(text_of(*found) == "64 programs per block");
   }
 }
 
@@ -470,10 +472,126 @@ TEST_CASE("elementwise cost: a block with several programs has the work of all")
   const BlockWork &all = *found[0].work_of_a_block, &one = *found.back().work_of_a_block;
   auto value = [](const Expr &expr) { return value_of(expr, 1000, 640); };
   CHECK(value(one.blocks) == 1000);
-  CHECK(value(all.blocks) == 32); // of 32 programs
+  CHECK(value(all.blocks) == 16); // of 64 programs
   CHECK(value(*all.iterations) == value(*one.iterations));
-  CHECK(value(all.operations) >= 32 * value(one.operations));
+  CHECK(value(all.operations) >= 64 * value(one.operations));
+  CHECK(value(all.bytes) == 64 * value(one.bytes));
   CHECK(all.threads > one.threads);
+}
+
+namespace {
+
+// A row kernel with a second loop over the row, whose values end in ".2". The second loop adds to the
+// result of the first.
+std::string two_loops(int width) {
+  const std::string text = row_kernel(width);
+  const size_t begin = text.find("%sum = for_loop"), end = text.find("%total = ");
+  std::string second;
+  for (size_t at = begin; at < end; at++) {
+    second += text[at];
+    bool is_name = text[at] == '%';
+    if (!is_name)
+      continue;
+    std::string name;
+    while (std::isalpha(static_cast<unsigned char>(text[at + 1])))
+      name += text[++at];
+    const bool is_outer = name == "iterations" || name == "width" || name == "N" || name == "i" ||
+                          name == "p" || name == "none";
+    second += name + (is_outer ? "" : ".2");
+  }
+  second = with(second, "%iterations, %none", "%iterations, %sum");
+  return with(text, "%total = reduce %sum", second + "%total = reduce %sum.2");
+}
+
+std::vector<std::string> all_names(const std::string &text, const char *gpu = "90a") {
+  std::vector<std::string> names;
+  for (const Found &schedule : schedules(text, gpu))
+    names.push_back(text_of(schedule));
+  return names;
+}
+
+} // namespace
+
+TEST_CASE("candidate_schedules: loops over one row load it once") {
+  using Names = std::vector<std::string>;
+  for (const char *gpu : {"75", "80", "90a", "120"}) {
+    CAPTURE(gpu);
+    CHECK(all_names(two_loops(64), gpu) ==
+          Names{"64 programs per block, one iteration", "one iteration", "staged", "baseline"});
+    CHECK(all_names(two_loops(4096), gpu) == Names{"one iteration", "staged", "baseline"});
+  }
+}
+
+TEST_CASE("candidate_schedules: one loop, or loops over several rows, load as they do") {
+  auto load_once = [](const std::string &text) {
+    for (const Found &schedule : schedules(text))
+      if (schedule.staged || schedule.one_iteration)
+        return true;
+    return false;
+  };
+  CHECK(load_once(two_loops(256)));
+  CHECK_FALSE(load_once(row_kernel(256)));
+  CHECK_FALSE(load_once(with(two_loops(256), "%q.2 = addptr %p,", "%q.2 = addptr %px,")));
+  CHECK_FALSE(load_once(with(two_loops(256), "%sum.2 = ", "barrier\n %sum.2 = ")));
+  CHECK_FALSE(load_once(matmul_kernel()));
+}
+
+namespace {
+
+// Two loops over one row; the second stores a row.
+std::string two_loops_and_a_row(int width) {
+  const std::string n = std::to_string(width);
+  return with(two_loops(width), "%t.2 = ",
+              "%y.2 = addptr %y, %base : ptr<f32>\n %ys.2 = splat %y.2 : ptr<f32>[" + n +
+                  "]\n %yi.2 = addptr %ys.2, %i : ptr<f32>[" + n +
+                  "]\n %yq.2 = addptr %yi.2, %steps.2 : ptr<f32>[" + n +
+                  "]\n store %yq.2, %e.2, %inside.2\n %t.2 = ");
+}
+
+} // namespace
+
+TEST_CASE("elementwise cost: a row that is loaded once needs less of memory") {
+  std::vector<Found> found = schedules(two_loops_and_a_row(1024));
+  REQUIRE(all_names(two_loops_and_a_row(1024)) ==
+          std::vector<std::string>{"4 programs per block, one iteration", "one iteration", "staged",
+                                   "baseline"});
+  auto bytes = [&](const Found &schedule, int64_t n) {
+    return value_of(schedule.work_of_a_block->bytes, 1, n);
+  };
+  const int64_t tile = 1024 * 4, result = 4;
+  const Found &several = found[0], &once = found[1], &staged = found[2], &baseline = found[3];
+  for (int64_t tiles : {1, 3}) {
+    CHECK(bytes(baseline, 1024 * tiles) == 3 * tile * tiles + result);
+    CHECK(bytes(staged, 1024 * tiles) == 2 * tile * tiles + result);
+  }
+  CHECK(bytes(once, 1024) == 2 * tile + result);
+  CHECK(bytes(several, 1024) == 4 * (2 * tile + result));
+  // Memory limits many long rows.
+  CHECK(value_of(*staged.cost, 100000, 8192) < value_of(*baseline.cost, 100000, 8192));
+  CHECK(value_of(*once.cost, 100000, 1024) < value_of(*staged.cost, 100000, 1024));
+  // One row takes longer with a loop that copies.
+  CHECK(value_of(*staged.cost, 1, 8192) > value_of(*baseline.cost, 1, 8192));
+}
+
+TEST_CASE("elementwise cost: a staged schedule has the threads of the baseline") {
+  for (const std::string &text : {two_loops(1024), two_loops_and_a_row(1024)}) {
+    std::vector<Found> found = schedules(text);
+    const Found &staged = found[found.size() - 2], &baseline = found.back();
+    REQUIRE(staged.staged);
+    CHECK(staged.work_of_a_block->threads == baseline.work_of_a_block->threads);
+  }
+}
+
+TEST_CASE("elementwise cost: a launch takes as long as memory needs") {
+  BlockWork work = *schedules(row_kernel(1024)).back().work_of_a_block;
+  auto cost = [&](int64_t bytes) {
+    work.bytes = Expr::constant(bytes);
+    return value_of(cost_of_elementwise(work, Expr::constant(8)), 1320, 4096);
+  };
+  CHECK(cost(0) == cost(1)); // the blocks take longer
+  const int64_t many = 1 << 30;
+  const int64_t ns = (1320 * many + work.times.bytes_per_ns - 1) / work.times.bytes_per_ns;
+  CHECK(cost(many) == work.times.launch + ns);
 }
 
 TEST_CASE("matmul cost: partial K tile costs as much as a full one") {

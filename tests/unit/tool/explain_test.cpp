@@ -324,6 +324,31 @@ TEST_CASE("explain: gives the reason against the matmul, and nothing else") {
   CHECK(contains(explained(std::vector<Define>{}), "  note: 128x256x64 warp-specialized: "));
 }
 
+TEST_CASE("explain: loops over the same tiles load them once") {
+  KernelFile kernel(R"(
+__global__ void f(float *x __readonly, float *y, int n) {
+  int i[4096] = 0 ... 4096;
+  float sum[4096] = 0;
+  for (int k = 0; k < n; k += 4096)
+    sum += *?(i < n - k)(x + k + i);
+  float total = sum[+];
+  for (int k = 0; k < n; k += 4096)
+    *?(i < n - k)(y + k + i) = *?(i < n - k)(x + k + i) / total;
+})",
+                    {});
+  FrontEndResult result = translate_source(kernel.input);
+  INFO(result.diagnostics_text);
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(
+      explain(result.kernels[0], *find_gpu("80"), " for sm_80:") ==
+      "`f` for sm_80:\n"
+      "  note: one iteration: for launches in which each loop runs once; then several loops share "
+      "the tiles that they load\n"
+      "  note: staged: tiles that several loops load stay in shared memory, if it has room for all "
+      "iterations\n"
+      "  note: baseline: sm_80 has no TMA\n");
+}
+
 TEST_CASE("explain: programs with few elements run side by side") {
   auto explained = [](const std::string &size, const std::string &statement) {
     KernelFile kernel(R"(
@@ -342,10 +367,10 @@ __global__ void f(float *x __readonly, float *y, int ld) {
   const std::string sum = "*(y + row) = a[+]", heading = "`f` for sm_90a:\n",
                     baseline = "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n";
   CHECK(explained("64", sum) == heading +
-                                    "  note: 32 programs per block: side by side, because a "
+                                    "  note: 64 programs per block: side by side, because a "
                                     "program has few elements\n" +
                                     baseline);
-  CHECK(contains(explained("256", sum), "note: 8 programs per block: side by side"));
+  CHECK(contains(explained("256", sum), "note: 16 programs per block: side by side"));
   CHECK(explained("4096", sum) == heading + baseline);
   CHECK(explained("64", "*(y + row * ld + i) = a") == heading + baseline);
 }

@@ -1,0 +1,182 @@
+// Finds tiles that several loops load. See repeated_loads.h.
+//
+// Method: two loads give the same elements if their pointers, masks and other operands are the same
+// formulas of the loop counter (same_value.h), and no store between them may change the elements.
+// The language has a rule for a store through another parameter: it changes what a load reads only
+// if both access tiles of the same type at the same index, so in the same iteration
+// (docs/pages/language/memory.md). Then the loop of the store is the last one with a repeated load.
+//
+// Tested by tests/unit/analysis/repeated_loads_test.cpp.
+
+#include "analysis/repeated_loads.h"
+
+#include "analysis/launch_config.h"
+#include "analysis/same_value.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// The parameter that `pointer` comes from; null: unknown.
+const Value *root_of(const Value *pointer) {
+  while (pointer->op && (pointer->op->is(Opcode::addptr_) || pointer->op->is(Opcode::view_) ||
+                         pointer->op->is(Opcode::splat_)))
+    pointer = pointer->op->operand(0);
+  return pointer->op || pointer->block ? nullptr : pointer;
+}
+
+bool has_no_alias(const Function &fn, const Value *root) {
+  return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
+    return parameter.value == root && parameter.no_alias;
+  });
+}
+
+enum class Change {
+  none,
+  same_iteration, // only of the elements that a load of the same iteration reads
+  any,
+};
+
+// What `op`, or an operation in it, may change of the memory that `load` reads.
+Change change_by(const Function &fn, const Op &op, const Op &load) {
+  Change change = Change::none;
+  for (const Block *block : op.blocks)
+    for (const Op *inner : block->ops)
+      change = std::max(change, change_by(fn, *inner, load));
+  if (op.is(Opcode::barrier_))
+    return Change::any;
+  if (info(op.code).effect != Effect::write)
+    return change;
+  const Value *root = root_of(load.operand(0)), *other = root_of(op.operand(0));
+  if (!root || !other || root == other || op.is_atomic())
+    return Change::any;
+  const Type &read = load.operand(0)->type, &written = op.operand(0)->type;
+  bool is_apart = has_no_alias(fn, root) || has_no_alias(fn, other) || read.elem != written.elem ||
+                  read.shape != written.shape;
+  return is_apart ? change : std::max(change, Change::same_iteration);
+}
+
+// Whether `load`, in `body`, can be executed before the loop.
+bool is_movable(const Op &load, const Block &body) {
+  std::set<const Value *> given = {body.arguments[0]};
+  return load.is(Opcode::load_) && load.operand(0)->type.is_view() &&
+         !load.has(attr::cache_) && // a hint says how often memory is read
+         root_of(load.operand(0)) &&
+         std::all_of(load.operands.begin(), load.operands.end(),
+                     [&](const Value *operand) { return can_clone(operand, &body, given); });
+}
+
+// Whether `load` gives the masked-off elements that `repeat` may have.
+bool has_same_rest(SameValues &same, const Op &load, const Op &repeat) {
+  const Value *other = load.operand_or_null(2), *wanted = repeat.operand_or_null(2);
+  if (wanted && is_zero(wanted))
+    return !other || is_zero(other);
+  return !wanted || (other && same(other, wanted));
+}
+
+// Whether `repeat` gives the same elements as `load`, if memory does not change.
+bool is_repeat(SameValues &same, const Op &load, const Op &repeat) {
+  return repeat.is(Opcode::load_) && repeat.result()->type == load.result()->type &&
+         !repeat.has(attr::cache_) && same(load.operand(0), repeat.operand(0)) &&
+         same(load.operand_or_null(1), repeat.operand_or_null(1)) &&
+         has_same_rest(same, load, repeat);
+}
+
+struct Search {
+  Function &fn;
+  Op *first;               // the first loop
+  std::vector<Op *> later; // the operations after it
+  SameValues same = {};
+
+  // The loads of `loop` that give the same elements as `load`, which is in the first loop.
+  std::vector<Op *> repeats_in(Op &loop, const Op &load) {
+    std::vector<Op *> found;
+    for (Op *op : loop.blocks[0]->ops)
+      if (is_repeat(same, load, *op))
+        found.push_back(op);
+    return found;
+  }
+
+  // Whether an operation of `loop` before `load` may change the elements of this iteration.
+  bool changes_before(const Op &loop, const Op &load) const {
+    for (const Op *op : loop.blocks[0]->ops) {
+      if (op == &load)
+        return false;
+      if (change_by(fn, *op, load) != Change::none)
+        return true;
+    }
+    return false;
+  }
+
+  std::vector<Op *> loads_of_tile(Op *load) {
+    std::vector<Op *> loads = {load};
+    if (change_by(fn, *first, *load) != Change::none)
+      return loads;
+    for (Op *op : later) {
+      Change change = change_by(fn, *op, *load);
+      bool is_loop = op->is(Opcode::for_loop_) && same(first->operand(0), op->operand(0));
+      if (is_loop && change != Change::any) {
+        same.add(first->blocks[0]->arguments[0], op->blocks[0]->arguments[0]);
+        for (Op *repeat : repeats_in(*op, *load))
+          if (!changes_before(*op, *repeat))
+            loads.push_back(repeat);
+      }
+      if (change != Change::none)
+        break;
+    }
+    return loads;
+  }
+};
+
+} // namespace
+
+std::optional<RepeatedLoads> find_repeated_loads(Function &fn) {
+  const std::vector<Op *> &ops = fn.body->ops;
+  for (size_t i = 0; i < ops.size(); i++) {
+    Op *loop = ops[i];
+    if (!loop->is(Opcode::for_loop_) || !host_expression(loop->operand(0)))
+      continue;
+    Search search{fn, loop, {ops.begin() + int64_t(i) + 1, ops.end()}};
+    RepeatedLoads found{loop, {}};
+    for (Op *load : loop->blocks[0]->ops) {
+      bool is_of_type =
+          load->is(Opcode::load_) &&
+          (found.tiles.empty() || found.tiles[0][0]->result()->type == load->result()->type);
+      if (!is_of_type || !is_movable(*load, *loop->blocks[0]))
+        continue;
+      std::vector<Op *> loads = search.loads_of_tile(load);
+      if (loads.size() > 1)
+        found.tiles.push_back(std::move(loads));
+    }
+    if (!found.tiles.empty())
+      return found;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::pair<Op *, Op *>> find_repeated_loads_of_body(Function &fn) {
+  std::vector<std::pair<Op *, Op *>> found;
+  std::vector<Op *> known; // loads whose elements no store has changed since
+  SameValues same;
+  for (Op *op : fn.body->ops) {
+    std::erase_if(known, [&](const Op *load) { return change_by(fn, *op, *load) != Change::none; });
+    if (!op->is(Opcode::load_) || !op->operand(0)->type.is_view() || op->has(attr::cache_))
+      continue;
+    auto earlier = std::find_if(known.begin(), known.end(), [&](const Op *load) {
+      // The later load may only lack the value of masked-off elements that the earlier one has.
+      const bool leaves_open = !op->operand_or_null(2) || load->operand_or_null(2);
+      return leaves_open && is_repeat(same, *load, *op);
+    });
+    if (earlier != known.end())
+      found.push_back({op, *earlier});
+    else
+      known.push_back(op);
+  }
+  return found;
+}
+
+} // namespace tritonc

@@ -1,0 +1,31 @@
+// Finds tiles that several loops load, one loop after the other.
+
+#pragma once
+
+#include "ir/ir.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tritonc {
+
+/// Loops of the function's body with the same number of iterations, which load the same tiles: in
+/// iteration t each of the loops loads the same elements, and no store in between changes them.
+struct RepeatedLoads {
+  ir::Op *first; // the first of the loops
+  /// For each tile, its loads in order; the first is in `first`. All tiles have one type. Elements
+  /// that the mask turns off are those of the first load, or zero if it leaves them unspecified.
+  std::vector<std::vector<ir::Op *>> tiles;
+};
+
+/// `fn`: a result of canonical_form, or of try_batching. The loads are those of the first loop that
+/// has some. The host can compute the number of iterations. Pointers and masks of the loads depend
+/// only on the loop counter and on values from before the loop.
+std::optional<RepeatedLoads> find_repeated_loads(ir::Function &fn);
+
+/// Pairs of loads of the function's body, outside of loops: a load, and the first earlier load that
+/// gives the same elements. No store in between changes them.
+std::vector<std::pair<ir::Op *, ir::Op *>> find_repeated_loads_of_body(ir::Function &fn);
+
+} // namespace tritonc

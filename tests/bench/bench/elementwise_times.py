@@ -1,0 +1,242 @@
+"""Measures and fits the constants of the cost model of kernels without a matmul: ElementwiseTimes in
+generator/target/cost_tables.cpp.
+
+    tests/bench/run times --out times.json                  # on a GPU: all images on random shapes
+    tests/bench/run fit times.json --manifests FOLDER       # no GPU: prints the constants
+
+The manifests are those of the kernels that were measured (`tritonc compile --manifest`). An image's cost
+there has the form of cost_of_elementwise (generator/schedule/elementwise_cost_model.cpp):
+
+    LAUNCH + max(waves * (cdiv(operations * WAVE, 1000000) + iterations * ITERATION)
+                 + busiest * (cdiv(operations * BUSY, 1000000) + PROGRAM),
+                 cdiv(bytes, BYTES_PER_NS))
+
+with WAVE = 1000000 * (of_thread_alone / threads + of_element_alone).
+
+measure() needs PyTorch and a GPU, the rest is pure Python.
+"""
+
+import ast
+import json
+import math
+import random
+import re
+import time
+
+FAMILIES = ("softmax", "softmax_backward", "layer_norm", "layer_norm_backward", "layer_norm_backward_weights",
+            "rms_norm", "rms_norm_backward", "rms_norm_backward_weights", "cross_entropy",
+            "cross_entropy_backward", "reduce", "argmax", "transpose")
+TYPES = ("half", "bfloat16", "float")
+MAX_BYTES = 1e9     # of a shape
+TOO_SLOW = 12       # times the chosen image: such an image is left out
+MAX_BANDWIDTH = 4300  # bytes per ns that a copy reaches
+STEPS = 400
+
+
+# --- Measuring -------------------------------------------------------------------------------------------
+
+
+def measure(known, library, timer, seed, seconds, say):
+    """Times of all images on random shapes of the families, for so many seconds."""
+    import torch
+
+    from bench import rows
+
+    generator = random.Random(seed)
+    families = {family.name: family for family in known if family.name in FAMILIES}
+    sizes = {name: rows.Sizes(random.Random(f"{seed} {name}")) for name in families}
+    found, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        name = generator.choice(sorted(families))
+        shape = families[name].random(sizes[name])
+        if shape is None or shape["TYPE"] not in TYPES:
+            continue
+        result = measure_shape(families[name], shape, library, timer)
+        torch.cuda.empty_cache()
+        if result:
+            found.append(result)
+            say(f"{name} {shape}: {len(result['images'])} images")
+    return found
+
+
+def measure_shape(family, shape, library, timer):
+    import torch
+
+    from bench.build import WithoutPeers
+    from bench.kernels import LaunchError
+
+    build = WithoutPeers(library, 1)
+    try:
+        case = family.case(build, shape)
+        if case.bytes > MAX_BYTES or len(build.kernels) != 1:
+            return None
+        case.ours(0)
+    except (LaunchError, torch.cuda.OutOfMemoryError):
+        return None
+    kernel = build.kernels[0]
+    chosen, times = kernel.object, []
+    limit = TOO_SLOW * timer.quick(case.ours)
+    for image in kernel.images():
+        kernel.object = image.object
+        try:
+            case.ours(0)
+            if timer.quick(case.ours) < limit:
+                times.append({"choice": list(image.choice), "schedule": image.info.schedule.decode(),
+                              "specialization": (image.info.specialization or b"").decode(),
+                              "ns": 1e9 * timer.isolated({"ours": case.ours})["ours"].median})
+        except LaunchError:  # the image does not take the shape
+            pass
+    kernel.object = chosen
+    return {"family": family.name, "kernel": kernel.name, "arguments": kernel.numbers,
+            "sms": torch.cuda.get_device_properties(0).multi_processor_count, "images": times}
+
+
+# --- Costs -----------------------------------------------------------------------------------------------
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+def formula(text):
+    """The text of the host's expression as Python."""
+    text = re.sub(r"get_num_programs\((\d)\)", r"programs_\1", text)
+    return text.replace("/", "//")
+
+
+def value(node, names):
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "cost", "eval")
+    return eval(code, {"__builtins__": {}, "cdiv": cdiv, "max": max, "min": min, **names})
+
+
+class Cost:
+    """The parts of an image's cost that do not depend on the constants."""
+
+    def __init__(self, text, times):
+        whole = ast.parse(formula(text), mode="eval").body
+        blocks, memory = whole.right.args
+        wave = blocks.left.right
+        has_loops = isinstance(wave, ast.BinOp)
+        operations = (wave.left if has_loops else wave).args[0]
+        self.waves, self.busiest = blocks.left.left, blocks.right.left
+        self.operations, self.memory = operations.left, memory.args[0]
+        self.iterations = wave.right.left if has_loops else ast.Constant(0)
+        of_thread = operations.right.value / 1e6 - times["of_element_alone"]
+        self.threads = 32 * max(1, round(times["of_thread_alone"] / max(of_thread, 1e-9) / 32))
+        self.second_launch = whole.left.value - times["launch"]
+
+    def features(self, names):
+        parts = (self.waves, self.busiest, self.operations, self.memory, self.iterations)
+        return [value(part, names) for part in parts] + [self.threads, self.second_launch]
+
+
+def predicted(times, features):
+    waves, busiest, operations, memory, iterations, threads, second_launch = features
+    wave = operations * (times["of_thread_alone"] / threads + times["of_element_alone"])
+    wave += iterations * times["iteration"]
+    of_blocks = waves * wave + busiest * (operations * times["of_element"] + times["program"])
+    return times["launch"] + second_launch + max(of_blocks, memory / times["bytes_per_ns"])
+
+
+def costs_of(manifest, axes, times):
+    """(kernel, choice, schedule, specialization) -> (Cost, texts of the grid). `axes` has the names of the
+    variant axes and of the tuned axes, in the order of the source."""
+    found = {}
+    for kernel in manifest["kernels"]:
+        for variant in kernel["variants"]:
+            values = variant["values"]
+            name = "_".join([kernel["name"]] + [values[axis] for axis in axes[0] if axis in values])
+            choice = tuple(int(values[axis]) for axis in axes[1])
+            for image in variant["images"]:
+                if "cost" in image["launch"]:
+                    key = name, choice, image["schedule"], variant.get("specialization", "")
+                    found[key] = Cost(image["launch"]["cost"], times), variant["grid"]
+    return found
+
+
+def axes_of(source, read):
+    """The variant axes and the tuned axes of a source; `read` gives the text of an included file."""
+    text = re.sub(r'#include "(.*?)"', lambda found: read(found[1]), source).replace("\\\n", " ")
+    pragmas = "\n".join(line for line in text.splitlines() if line.startswith("#pragma tritonc"))
+    return tuple(re.findall(rf"\b{kind}\((\w+):", pragmas) for kind in ("variant", "tune"))
+
+
+def shapes_of(measured, costs):
+    """(family, [(ns, features)]) of each shape with several images."""
+    shapes = []
+    for row in measured:
+        images = []
+        for image in row["images"]:
+            key = row["kernel"], tuple(image["choice"]), image["schedule"], image["specialization"]
+            if key not in costs:
+                continue
+            cost, grid = costs[key]
+            names = dict(row["arguments"], sms=row["sms"])
+            sizes = [value(ast.parse(formula(text), mode="eval").body, names) for text in grid] + [1, 1]
+            names.update({f"programs_{axis}": size for axis, size in enumerate(sizes[:3])})
+            images.append((image["ns"], cost.features(names)))
+        if len(images) > 1:
+            shapes.append((row["family"], images))
+    return shapes
+
+
+# --- Fitting ---------------------------------------------------------------------------------------------
+
+
+def loss(times, shapes):
+    """The geometric mean over the families of: time of the image with the lowest cost / lowest time; and
+    of the error of the predicted time."""
+    choices, errors = {}, 0.0
+    for family, images in shapes:
+        costs = [predicted(times, features) for _, features in images]
+        chosen = images[costs.index(min(costs))][0]
+        best = min(range(len(images)), key=lambda i: images[i][0])
+        choices.setdefault(family, []).append(math.log(chosen / images[best][0]))
+        errors += abs(math.log(costs[best] / images[best][0])) / len(shapes)
+    of_choices = sum(sum(logs) / len(logs) for logs in choices.values()) / len(choices)
+    return math.exp(of_choices), math.exp(errors)
+
+
+def fit(shapes, times, seed, steps=STEPS):
+    """Random search from `times`. Choices count more than errors."""
+    def score(tried):
+        choices, error = loss(tried, shapes)
+        return math.log(choices) + 0.08 * math.log(error)
+
+    generator, best = random.Random(seed), score(times)
+    for step in range(steps):
+        tried = dict(times)
+        for name in generator.sample(sorted(tried), generator.choice([1, 1, 2, 3])):
+            tried[name] *= math.exp(generator.gauss(0, 0.4 if 2 * step < steps else 0.1))
+        tried["bytes_per_ns"] = min(tried["bytes_per_ns"], MAX_BANDWIDTH)
+        reached = score(tried)
+        if reached < best:
+            times, best = tried, reached
+    return times
+
+
+def times_of_table(source):
+    """The constants of ElementwiseTimes in the text of cost_tables.cpp."""
+    table = re.search(r"\.elementwise = \{(.*?)\}", source, re.DOTALL)[1]
+    found = {name: float(number) for name, number in re.findall(r"\.(\w+) = ([0-9.]+)", table)}
+    del found["batch_elements"]  # not fitted
+    return found
+
+
+def fit_files(measured, manifests, kernels, table, seed):
+    """Reads all files; returns the text of the result."""
+    times = times_of_table(table.read_text())
+    costs = {}
+    for path in sorted(manifests.glob("*.json")):
+        source = kernels / f"{path.stem}.tc"
+        axes = axes_of(source.read_text(), lambda name: (kernels / name).read_text())
+        costs.update(costs_of(json.loads(path.read_text()), axes, times))
+    shapes = shapes_of(json.loads(measured.read_text()), costs)
+    if not shapes:
+        return "no shape with several images: are these the manifests of the measured kernels?"
+    fitted = fit(shapes, times, seed)
+    lines = [f"{len(shapes)} shapes; time of the chosen image / lowest time, error of the prediction:"]
+    for name, tried in (("now", times), ("fitted", fitted)):
+        choices, error = loss(tried, shapes)
+        lines.append(f"{name:8}{choices:.3f} {error:.3f}")
+    return "\n".join(lines + [f".{name} = {number:.6g}" for name, number in fitted.items()])

@@ -1,0 +1,84 @@
+"""Tests bench/elementwise_times.py."""
+
+import pathlib
+import unittest
+
+from bench import elementwise_times as times_of
+from bench import main
+
+TIMES = {"launch": 100.0, "iteration": 7.0, "of_thread_alone": 0.5, "of_element_alone": 0.001, "program": 3.0,
+         "of_element": 0.002, "bytes_per_ns": 4000.0}
+# 64 threads: 1000000 * (0.5 / 64 + 0.001) = 8812.
+LOOPS = ("100 + max(cdiv(get_num_programs(0), sms * 2) * (cdiv((10 + N / 4 * 5000) * 8812, 1000000) + N / 4 * 7)"
+         " + cdiv(get_num_programs(0), sms) * (cdiv((10 + N / 4 * 5000) * 2000, 1000000) + 3),"
+         " cdiv(get_num_programs(0) * 48, 4000))")
+NO_LOOPS = ("2100 + max(cdiv(get_num_programs(0), sms) * cdiv(64000 * 8812, 1000000)"
+            " + cdiv(get_num_programs(0), sms) * (cdiv(64000 * 2000, 1000000) + 3),"
+            " cdiv(get_num_programs(0) * 48, 4000))")
+
+
+def cost(programs, loops):
+    images = [{"schedule": "baseline", "launch": {"cost": LOOPS if loops else NO_LOOPS}}]
+    manifest = {"kernels": [{"name": "f", "variants": [
+        {"values": {"TYPE": "half", "SIZE": "64"}, "grid": [programs], "images": images}]}]}
+    return times_of.costs_of(manifest, (["TYPE"], ["SIZE"]), TIMES)
+
+
+def measured(ns, **arguments):
+    return {"family": "f", "kernel": "f_half", "arguments": arguments, "sms": 10,
+            "images": [{"choice": [64], "schedule": "baseline", "specialization": "", "ns": each} for each in ns]}
+
+
+class Costs(unittest.TestCase):
+    def test_prediction_is_the_cost_of_the_manifest(self):
+        for loops, text in ((True, LOOPS), (False, NO_LOOPS)):
+            costs = cost("M", loops)
+            (_, images), = times_of.shapes_of([measured([5, 6], M=1000, N=40)], costs)
+            names = {"cdiv": times_of.cdiv, "programs_0": 1000, "sms": 10, "N": 40}
+            expected = eval(times_of.formula(text), names)
+            # The host rounds each sum of operations up.
+            self.assertAlmostEqual(times_of.predicted(TIMES, images[0][1]), expected, delta=0.02 * expected)
+
+    def test_images_without_a_cost_and_shapes_with_one_image_are_left_out(self):
+        unknown = measured([5], M=1, N=4)
+        unknown["images"][0]["schedule"] = "staged"
+        self.assertEqual(times_of.shapes_of([unknown, measured([5], M=1, N=4)], cost("M", True)), [])
+
+    def test_axes_come_in_the_order_of_the_source(self):
+        source = ("#pragma tritonc variant(TYPE: half, float)\n#pragma tritonc variant(OP: \\\n  sum, max)\n"
+                  '#include "more.tch"\n#pragma tritonc tune(TQ: 8, 32) tune(TK: 32)\nvoid tune(int x);\n')
+        more = "#pragma tritonc variant(AXIS: \\\n last, inner)\n"
+        self.assertEqual(times_of.axes_of(source, lambda name: more), (["TYPE", "OP", "AXIS"], ["TQ", "TK"]))
+
+    def test_constants_are_those_of_the_compiler(self):
+        table = (main.ROOT / "generator/target/cost_tables.cpp").read_text()
+        self.assertEqual(set(times_of.times_of_table(table)), set(TIMES))
+
+    def test_families_exist(self):
+        self.assertEqual(set(times_of.FAMILIES) - {family.name for family in main.families()}, set())
+
+
+class Fit(unittest.TestCase):
+    def shapes(self):
+        """Two images per shape: one with much work and no loop, the other with little work and a loop. The
+        true time of an iteration is 50 ns, not 7."""
+        true = dict(TIMES, iteration=50.0)
+        pairs = [([1, 1, 2000.0 * size, 0, 0, 64, 0], [1, 1, 200.0 * size, 0, iterations, 64, 0])
+                 for size in (10, 30, 100) for iterations in (2, 8, 32)]
+        return [("f", [(times_of.predicted(true, each), each) for each in pair]) for pair in pairs]
+
+    def test_finds_better_constants(self):
+        shapes = self.shapes()
+        before, after = times_of.loss(TIMES, shapes), times_of.loss(times_of.fit(shapes, TIMES, 3, 150), shapes)
+        self.assertGreater(before[0], 1.02)
+        self.assertLess(after[0], 1 + (before[0] - 1) / 2)
+
+    def test_keeps_constants_that_are_right(self):
+        shapes = self.shapes()
+        true = dict(TIMES, iteration=50.0)
+        self.assertEqual(times_of.loss(true, shapes), (1.0, 1.0))
+        self.assertEqual(times_of.loss(times_of.fit(shapes, true, 3, 20), shapes), (1.0, 1.0))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,298 @@
+// Tests analysis/repeated_loads.cpp and analysis/same_value.cpp.
+
+#include "analysis/repeated_loads.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// Two loops. The second counts %u. %a or %b has the tile of A at iteration %t or %u.
+struct Kernel {
+  std::string parameters = "%A: ptr<f32>, %B: ptr<f32>, %C: ptr<f16>, %n: i32, %k: i32";
+  std::string in_first = {}, between = {}, before_second = {}, after_second = {};
+  std::string first_load = "load %v", second_load = "load %w";
+  std::string second_count = "%n", second_step = "%size";
+
+  std::string text() const {
+    return "func @f(" + parameters +
+           ") {\n %one = constant {value = 1} : i64\n %size = constant {value = 64} : i64\n"
+           " %double = constant {value = 128} : i64\n %i = range {start = 0} : i32[64]\n"
+           " %ks = splat %k : i32[64]\n %m = cmp %i, %ks {pred = \"lt\"} : i1[64]\n"
+           " %z = constant {number = 0.0} : f32\n %zero = splat %z : f32[64]\n"
+           " %y = constant {number = 1.0} : f32\n %ones = splat %y : f32[64]\n"
+           " %h = constant {number = 1.0} : f16\n %halves = splat %h : f16[64]\n"
+           " for_loop %n {\n (%t: i32)\n %tw = cast %t : i64\n %at = mul %tw, %size : i64\n"
+           " %v = view %A, %at, %one : view<f32>[64]\n %a = " +
+           first_load + " : f32[64]\n" + in_first + " yield\n }\n" + between + " for_loop " +
+           second_count + " {\n (%u: i32)\n %uw = cast %u : i64\n %bt = mul %uw, " + second_step +
+           " : i64\n %w = view %A, %bt, %one : view<f32>[64]\n" + before_second +
+           " %b = " + second_load + " : f32[64]\n" + after_second + " yield\n }\n return\n}";
+  }
+
+  // The number of loads of each tile: "2 " for two loads of one tile.
+  std::string tiles() const {
+    ir::Function fn = parsed(text());
+    std::optional<RepeatedLoads> found = find_repeated_loads(fn);
+    std::string result;
+    if (found)
+      for (const std::vector<ir::Op *> &loads : found->tiles)
+        result += std::to_string(loads.size()) + " ";
+    return result;
+  }
+};
+
+const std::string store_to_b = " %o = view %B, %bt, %one : view<f32>[64]\n store %o, %ones\n";
+
+} // namespace
+
+TEST_CASE("repeated loads: the same tile in two loops") {
+  CHECK(Kernel{}.tiles() == "2 ");
+  CHECK(Kernel{.first_load = "load %v, %m", .second_load = "load %w, %m"}.tiles() == "2 ");
+}
+
+TEST_CASE("repeated loads: none if view, mask, or number of iterations differ") {
+  CHECK(Kernel{.second_step = "%double"}.tiles() == "");
+  CHECK(Kernel{.second_load = "load %w, %m"}.tiles() == "");
+  CHECK(Kernel{.second_count = "%k"}.tiles() == "");
+}
+
+TEST_CASE("repeated loads: masked-off elements that no load needs may be anything") {
+  auto tiles = [](const char *first, const char *second) {
+    return Kernel{.first_load = first, .second_load = second}.tiles();
+  };
+  CHECK(tiles("load %v, %m, %zero", "load %w, %m") == "2 ");
+  CHECK(tiles("load %v, %m, %ones", "load %w, %m") == "2 ");
+  CHECK(tiles("load %v, %m, %ones", "load %w, %m, %ones") == "2 ");
+  CHECK(tiles("load %v, %m", "load %w, %m, %zero") == "2 ");
+  CHECK(tiles("load %v, %m", "load %w, %m, %ones") == "");
+  CHECK(tiles("load %v, %m, %zero", "load %w, %m, %ones") == "");
+}
+
+TEST_CASE("repeated loads: a load with a cache hint stays") {
+  CHECK(Kernel{.second_load = "load %w {cache = \"cv\"}"}.tiles() == "");
+  CHECK(Kernel{.first_load = "load %v {cache = \"cs\"}"}.tiles() == "");
+}
+
+TEST_CASE("repeated loads: none across a store that may change the tile") {
+  CHECK(Kernel{.in_first = " store %v, %ones\n"}.tiles() == "");
+  CHECK(Kernel{.between = " store %A, %y\n"}.tiles() == "");
+  CHECK(Kernel{.after_second = " store %w, %ones\n"}.tiles() == "");
+  CHECK(Kernel{.between = " barrier\n"}.tiles() == "");
+  const std::string b_at = " %o = view %B, %at, %one : view<f32>[64]\n store %o, %ones\n";
+  CHECK(Kernel{.in_first = b_at}.tiles() == ""); // B may be A
+  CHECK(Kernel{.before_second = store_to_b}.tiles() == "");
+}
+
+TEST_CASE("repeated loads: a store after the last load may be to the same memory") {
+  CHECK(Kernel{.after_second = store_to_b}.tiles() == "2 ");
+}
+
+TEST_CASE("repeated loads: across stores to memory that is not the tile's") {
+  const std::string to_c = " %o = view %C, %at, %one : view<f16>[64]\n store %o, %halves\n";
+  CHECK(Kernel{.in_first = to_c}.tiles() == "2 ");
+  CHECK(Kernel{.between = " store %B, %y\n"}.tiles() == "2 "); // no tile
+  const std::string to_b = " %o = view %B, %at, %one : view<f32>[64]\n store %o, %ones\n";
+  CHECK(Kernel{.parameters = "%A: ptr<f32>, %B: ptr<f32> no_alias, %C: ptr<f16>, %n: i32, %k: i32",
+               .in_first = to_b}
+            .tiles() == "2 ");
+}
+
+TEST_CASE("repeated loads: an address that depends on other loads cannot move") {
+  std::string text = Kernel{}.text();
+  std::string from = "%at = mul %tw, %size : i64";
+  text.replace(text.find(from), from.size(),
+               "%x = load %A : f32\n %xi = cast %x : i64\n %at = mul %xi, %size : i64");
+  ir::Function fn = parsed(text);
+  CHECK_FALSE(find_repeated_loads(fn));
+}
+
+TEST_CASE("repeated loads: values of masked-off elements may be built in different ways") {
+  // Two loops over tiles of four rows. The mask has the first elements of each row.
+  auto finds = [](const std::string &first, const std::string &second) {
+    ir::Function fn = parsed(R"(
+      func @f(%A: ptr<f32>, %n: i32, %k: i32, %ld: i64) {
+        %one = constant {value = 1} : i64
+        %size = constant {value = 64} : i64
+        %i = range {start = 0} : i32[64]
+        %ks = splat %k : i32[64]
+        %inside = cmp %i, %ks {pred = "lt"} : i1[64]
+        %of.row = expand %inside {axis = 0} : i1[1,64]
+        %m = broadcast %of.row : i1[4,64]
+        %z = constant {number = 0.0} : f32
+        %zero = splat %z : f32[4,64]
+        %zs = splat %z : f32[64]
+        %zero.row = expand %zs {axis = 0} : f32[1,64]
+        %zero.rows = broadcast %zero.row : f32[4,64]
+        %y = constant {number = 1.0} : f32
+        %ones = splat %y : f32[4,64]
+        %ys = splat %y : f32[64]
+        %ones.row = expand %ys {axis = 0} : f32[1,64]
+        %ones.rows = broadcast %ones.row : f32[4,64]
+        %again = broadcast %ones.row : f32[4,64]
+        for_loop %n {
+          (%t: i32)
+          %tw = cast %t : i64
+          %at = mul %tw, %size : i64
+          %v = view %A, %at, %ld, %one : view<f32>[4,64]
+          %a = load %v, %m, )" +
+                             first + R"( : f32[4,64]
+          yield
+        }
+        for_loop %n {
+          (%u: i32)
+          %uw = cast %u : i64
+          %bt = mul %uw, %size : i64
+          %w = view %A, %bt, %ld, %one : view<f32>[4,64]
+          %b = load %w, %m, )" +
+                             second + R"( : f32[4,64]
+          yield
+        }
+        return
+      })");
+    return find_repeated_loads(fn).has_value();
+  };
+  CHECK(finds("%zero", "%zero.rows"));
+  CHECK(finds("%zero.rows", "%zero"));
+  CHECK(finds("%ones.rows", "%again"));
+  CHECK_FALSE(finds("%zero.rows", "%ones.rows"));
+  CHECK_FALSE(finds("%ones", "%ones.rows")); // it compares formulas, not values
+}
+
+TEST_CASE("repeated loads: in three loops") {
+  auto with_loop = [](const std::string &step, const std::string &before = "") {
+    return before +
+           " for_loop %n {\n (%x: i32)\n %xw = cast %x : i64\n"
+           " %ct = mul %xw, " +
+           step +
+           " : i64\n %q = view %A, %ct, %one : view<f32>[64]\n %c = load %q : f32[64]\n"
+           " yield\n }\n";
+  };
+  CHECK(Kernel{.between = with_loop("%size")}.tiles() == "3 ");
+  // One of the loops loads other tiles.
+  CHECK(Kernel{.between = with_loop("%double")}.tiles() == "2 ");
+  CHECK(Kernel{.between = with_loop("%size"), .second_step = "%double"}.tiles() == "2 ");
+  // A store between the first loop and the others.
+  CHECK(Kernel{.between = with_loop("%size", " store %A, %y\n")}.tiles() == "2 ");
+}
+
+TEST_CASE("repeated loads: the first loop with a repeated load counts") {
+  // The first loop has another tile than the loops after it.
+  const std::string third = " for_loop %n {\n (%x: i32)\n %xw = cast %x : i64\n"
+                            " %ct = mul %xw, %size : i64\n"
+                            " %q = view %A, %ct, %one : view<f32>[64]\n"
+                            " %c = load %q : f32[64]\n yield\n }\n";
+  Kernel kernel = {.between = third, .first_load = "load %v {cache = \"cg\"}"};
+  ir::Function fn = parsed(kernel.text());
+  std::optional<RepeatedLoads> found = find_repeated_loads(fn);
+  REQUIRE(found);
+  CHECK(found->first == value_named(fn, "c")->op->parent->parent);
+  REQUIRE(found->tiles.size() == 1);
+  CHECK(found->tiles[0] == std::vector{value_named(fn, "c")->op, value_named(fn, "b")->op});
+}
+
+namespace {
+
+// Operations that load tile `name` of B or C in iteration `at`.
+std::string load_of_b(const std::string &name, const std::string &at) {
+  return " %v." + name + " = view %B, " + at + ", %one : view<f32>[64]\n %" + name + " = load %v." +
+         name + " : f32[64]\n";
+}
+std::string load_of_c(const std::string &name, const std::string &at) {
+  return " %v." + name + " = view %C, " + at + ", %one : view<f16>[64]\n %" + name + " = load %v." +
+         name + " : f16[64]\n";
+}
+
+} // namespace
+
+TEST_CASE("repeated loads: several tiles have the type of the first") {
+  CHECK(Kernel{.in_first = load_of_b("c", "%at"), .after_second = load_of_b("d", "%bt")}.tiles() ==
+        "2 2 ");
+  CHECK(Kernel{.in_first = load_of_c("c", "%at"), .after_second = load_of_c("d", "%bt")}.tiles() ==
+        "2 ");
+  // The first tile is loaded once, so the second one decides the type.
+  CHECK(Kernel{.in_first = load_of_c("c", "%at"),
+               .after_second = load_of_c("d", "%bt"),
+               .second_load = "load %w {cache = \"cg\"}"}
+            .tiles() == "2 ");
+}
+
+namespace {
+
+// Three loads of the body: %a, %b and %c. The result names loads and their earlier loads: "b=a ".
+struct Body {
+  std::string first = "load %v", second = "load %w", third = "load %far";
+  std::string after_first = {}, after_second = {};
+
+  std::string repeats() const {
+    ir::Function fn =
+        parsed("func @f(%A: ptr<f32>, %B: ptr<f32>, %C: ptr<f16>, %n: i32, %k: i32) {\n"
+               " %zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
+               " %size = constant {value = 64} : i64\n %i = range {start = 0} : i32[64]\n"
+               " %ks = splat %k : i32[64]\n %m = cmp %i, %ks {pred = \"lt\"} : i1[64]\n"
+               " %z = constant {number = 0.0} : f32\n %none = splat %z : f32[64]\n"
+               " %y = constant {number = 1.0} : f32\n %ones = splat %y : f32[64]\n"
+               " %v = view %A, %zero, %one : view<f32>[64]\n"
+               " %w = view %A, %zero, %one : view<f32>[64]\n"
+               " %far = view %A, %size, %one : view<f32>[64]\n %a = " +
+               first + " : f32[64]\n" + after_first + " %b = " + second + " : f32[64]\n" +
+               after_second + " %c = " + third + " : f32[64]\n return\n}");
+    std::string result;
+    for (const auto &[load, earlier] : find_repeated_loads_of_body(fn))
+      result += load->result()->name + "=" + earlier->result()->name + " ";
+    return result;
+  }
+};
+
+} // namespace
+
+TEST_CASE("repeated loads of the body: a later load of the same elements") {
+  CHECK(Body{}.repeats() == "b=a ");
+  CHECK(Body{.first = "load %v, %m", .second = "load %w, %m"}.repeats() == "b=a ");
+  CHECK(Body{.third = "load %v"}.repeats() == "b=a c=a ");
+  CHECK(Body{.second = "load %far", .third = "load %w"}.repeats() == "c=a ");
+}
+
+TEST_CASE("repeated loads of the body: none if view, mask or cache differ") {
+  CHECK(Body{.second = "load %far", .third = "load %w, %m"}.repeats() == "");
+  CHECK(Body{.second = "load %w, %m"}.repeats() == "");
+  CHECK(Body{.second = "load %w {cache = \"cv\"}"}.repeats() == "");
+  CHECK(Body{.first = "load %v {cache = \"cs\"}"}.repeats() == "");
+}
+
+TEST_CASE("repeated loads of the body: the earlier load has the masked-off elements") {
+  auto repeats = [](const char *first, const char *second) {
+    return Body{.first = first, .second = second}.repeats();
+  };
+  CHECK(repeats("load %v, %m, %none", "load %w, %m") == "b=a ");
+  CHECK(repeats("load %v, %m, %ones", "load %w, %m, %ones") == "b=a ");
+  CHECK(repeats("load %v, %m", "load %w, %m, %none") == ""); // registers have no zeros
+  CHECK(repeats("load %v, %m, %none", "load %w, %m, %ones") == "");
+}
+
+TEST_CASE("repeated loads of the body: none across a store that may change the tile") {
+  const std::string to_b = " %o = view %B, %zero, %one : view<f32>[64]\n store %o, %ones\n";
+  const std::string in_loop = " for_loop %n {\n (%t: i32)\n store %w, %ones\n yield\n }\n";
+  for (const std::string &change :
+       {std::string(" store %A, %y\n"), std::string(" store %w, %ones\n"), to_b, in_loop,
+        std::string(" barrier\n")}) {
+    CAPTURE(change);
+    CHECK(Body{.after_first = change}.repeats() == "");
+    CHECK(Body{.after_second = change}.repeats() == "b=a ");
+    // The load after the store is the first of the next ones.
+    CHECK(Body{.third = "load %v", .after_first = change}.repeats() == "c=b ");
+  }
+  // C has another type, and an element is no tile.
+  const std::string to_c = " %h = constant {number = 1.0} : f16\n %hs = splat %h : f16[64]\n"
+                           " %o = view %C, %zero, %one : view<f16>[64]\n store %o, %hs\n";
+  CHECK(Body{.after_first = to_c}.repeats() == "b=a ");
+  CHECK(Body{.after_first = " store %B, %y\n"}.repeats() == "b=a ");
+}
+
+TEST_CASE("repeated loads of the body: loads in loops stay") {
+  const std::string in_loop = " for_loop %n {\n (%t: i32)\n %d = load %v : f32[64]\n yield\n }\n";
+  CHECK(Body{.after_first = in_loop}.repeats() == "b=a ");
+}
