@@ -205,7 +205,8 @@ struct Schedule {
       {nullptr, nullptr, &map, abi::hidden_kind::tensor_map, 0},
       {number, "number", nullptr, abi::hidden_kind::i32, 0}};
   explicit constexpr Schedule(unsigned cluster)
-      : schedule{nullptr, hidden, nullptr, {}, nullptr, nullptr, 0, 2, cluster, abi::launch_part::whole,
+      : schedule{nullptr, hidden, nullptr, {},      nullptr,
+                 nullptr, 0,      2,       cluster, abi::launch_part::whole,
                  0,       0} {}
   abi::launch_config schedule;
 };
