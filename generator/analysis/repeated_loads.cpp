@@ -11,6 +11,7 @@
 #include "analysis/repeated_loads.h"
 
 #include "analysis/launch_config.h"
+#include "analysis/memory_access.h"
 #include "analysis/same_value.h"
 
 #include <algorithm>
@@ -20,14 +21,6 @@ namespace tritonc {
 using namespace ir;
 
 namespace {
-
-// The parameter that `pointer` comes from; null: unknown.
-const Value *root_of(const Value *pointer) {
-  while (pointer->op && (pointer->op->is(Opcode::addptr_) || pointer->op->is(Opcode::view_) ||
-                         pointer->op->is(Opcode::splat_)))
-    pointer = pointer->op->operand(0);
-  return pointer->op || pointer->block ? nullptr : pointer;
-}
 
 bool has_no_alias(const Function &fn, const Value *root) {
   return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {

@@ -77,46 +77,34 @@ std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others
                           *problem);
 }
 
-// The schedule in which tiles that several loops load stay in shared memory.
-std::optional<Candidate> staged_schedule(const Function &canonical, const Gpu &gpu) {
-  Function fn = clone(canonical);
-  if (!try_staging_loads(fn, gpu))
-    return std::nullopt;
+// A schedule that runs a program per block as `fn`, which is the kernel with this schedule. Nothing
+// if its cost is unknown.
+std::optional<Candidate> one_program_schedule(const Function &fn, const Schedule &schedule,
+                                              const Gpu &gpu) {
   std::optional<BlockWork> work = work_of_blocks(fn, all_programs(), gpu);
   if (!work)
     return std::nullopt;
   Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-  return Candidate{.schedule = {.staged = true}, .cost = std::move(cost), .work = std::move(work)};
-}
-
-// The schedule in which each loop runs once.
-std::optional<Candidate> one_iteration_schedule(const Function &canonical, const Gpu &gpu) {
-  Function fn = clone(canonical);
-  if (!find_repeated_loads(fn) || !try_promoting(fn))
-    return std::nullopt;
-  std::optional<BlockWork> work = work_of_blocks(fn, all_programs(), gpu);
-  if (!work)
-    return std::nullopt;
-  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-  return Candidate{
-      .schedule = {.one_iteration = true}, .cost = std::move(cost), .work = std::move(work)};
+  return Candidate{.schedule = schedule, .cost = std::move(cost), .work = std::move(work)};
 }
 
 // The schedules of a kernel without a matmul.
 std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
-  std::optional<BlockWork> work = work_of_blocks(canonical, all_programs(), gpu);
-  if (!work)
+  std::optional<Candidate> baseline = one_program_schedule(canonical, {}, gpu);
+  if (!baseline)
     return {{}};
   std::vector<Candidate> candidates;
-  if (std::optional<Candidate> batched = batched_schedule(canonical, gpu))
-    candidates.push_back(std::move(*batched));
-  if (std::optional<Candidate> once = one_iteration_schedule(canonical, gpu))
-    candidates.push_back(std::move(*once));
-  if (std::optional<Candidate> staged = staged_schedule(canonical, gpu))
-    candidates.push_back(std::move(*staged));
-  append(candidates, split_loop_schedules(canonical, *work, gpu));
-  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-  candidates.push_back({.schedule = {}, .cost = std::move(cost), .work = std::move(work)});
+  auto add = [&](std::optional<Candidate> candidate) {
+    if (candidate)
+      candidates.push_back(std::move(*candidate));
+  };
+  add(batched_schedule(canonical, gpu));
+  if (Function once = clone(canonical); find_repeated_loads(once) && try_promoting(once))
+    add(one_program_schedule(once, {.one_iteration = true}, gpu));
+  if (Function staged = clone(canonical); try_staging_loads(staged, gpu))
+    add(one_program_schedule(staged, {.staged = true}, gpu));
+  append(candidates, split_loop_schedules(canonical, *baseline->work, gpu));
+  add(std::move(baseline));
   return candidates;
 }
 
