@@ -70,6 +70,11 @@ bool has_effect(const Op &op) {
 
 } // namespace
 
+std::string_view total_of(Op &loop, size_t i) {
+  const Combining *combining = combining_of(loop, i);
+  return combining ? combining->name : "";
+}
+
 std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
   AssociativeLoop found{nullptr, {}};
   int loops = 0;

@@ -22,6 +22,9 @@ struct AssociativeLoop {
 /// host_expression, the totals have one type of elements.
 std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 
+/// The operation that makes carried value `i` of `loop` a total, as in `reduce`; empty: it is none.
+std::string_view total_of(ir::Op &loop, size_t i);
+
 /// The value that changes no total, for a scalar or tile of `type`.
 ir::Value *emit_identity(ir::Builder &builder, std::string_view op, const ir::Type &type);
 
