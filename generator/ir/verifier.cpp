@@ -607,6 +607,16 @@ struct Verifier {
     case Opcode::cast_:
     case Opcode::bitcast_:
       return elementwise(op);
+    case Opcode::funnel_shift_: {
+      const Type &tile = op.result()->type;
+      check(tile.rank() == 1 && op.operand(2)->type == Type::scalar(Elem::i32) &&
+                std::has_single_bit(uint64_t(op.get(attr::vector_))) &&
+                tile.elements() % op.get(attr::vector_) == 0,
+            "tiles of one axis, in groups of a power of two of elements, and an i32");
+      check(op.operand(0)->type == tile && op.operand(1)->type == tile,
+            "both tiles have the type of the result");
+      return;
+    }
     case Opcode::addptr_:
       check(op.operand(0)->type == op.result()->type && op.result()->type.is_pointer() &&
                 is_integer(op.operand(1)->type.elem),

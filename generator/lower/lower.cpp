@@ -209,6 +209,8 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::reshape_:
   case Opcode::extract_:
     return lower_shape(op);
+  case Opcode::funnel_shift_:
+    return lower_funnel_shift(op);
   case Opcode::view_:
     return; // the users read the operands
   case Opcode::load_:

@@ -53,6 +53,7 @@ private:
   void lower_range(const ir::Op &op);
   void lower_in_bounds(const ir::Op &op);
   void lower_shape(const ir::Op &op);
+  void lower_funnel_shift(const ir::Op &op);
 
   // memory.cpp: global memory.
   void lower_load(const ir::Op &op);

@@ -3,7 +3,7 @@
 //
 // Tested by tests/unit/lower/shape_test.cpp.
 
-#include "lower/lowering.h"
+#include "lower/addresses.h"
 
 namespace tritonc {
 
@@ -96,6 +96,48 @@ void Lowering::lower_shape(const Op &op) {
   std::map<FlatIndex, int> places = registers_by_index(*op.operand(0)->type.layout);
   for (int r = 0; r < layout.registers(); r++)
     result.push_back(from[size_t(places.at(source_index(op, layout.index(uint32_t(r), 0, 0))))]);
+  define(op.result(), std::move(result));
+}
+
+// A thread holds whole groups. A group is a sequence of 32-bit words.
+void Lowering::lower_funnel_shift(const Op &op) {
+  const LinearLayout &layout = *op.result()->type.layout;
+  const int64_t bits = bits_of(op.result()->type.elem), vector = op.get(attr::vector_);
+  const unsigned words = unsigned(vector * bits / 32);
+  auto *type = llvm::FixedVectorType::get(type_of(op.result()->type.elem), unsigned(vector));
+  auto *words_type = llvm::FixedVectorType::get(builder_.getInt32Ty(), words);
+  llvm::Value *distance =
+      builder_.CreateMul(scalar(op.operand(2)), builder_.getInt32(uint32_t(bits)));
+  llvm::Value *whole = builder_.CreateLShr(distance, 5), *rest = builder_.CreateAnd(distance, 31);
+
+  Registers result(size_t(layout.registers()));
+  for (const std::vector<int> &group : register_groups(layout, int(vector), 0)) {
+    std::vector<llvm::Value *> pair;
+    for (int side : {0, 1}) {
+      llvm::Value *packed = llvm::PoisonValue::get(type);
+      for (size_t i = 0; i < group.size(); i++)
+        packed = builder_.CreateInsertElement(
+            packed, registers(op.operand(size_t(side)))[size_t(group[i])], i);
+      packed = builder_.CreateBitCast(packed, words_type);
+      for (uint64_t word = 0; word < words; word++)
+        pair.push_back(builder_.CreateExtractElement(packed, word));
+    }
+    for (unsigned step = words / 2; step; step /= 2) {
+      llvm::Value *moves = builder_.CreateIsNotNull(builder_.CreateAnd(whole, step));
+      for (size_t word = 0; word + step < pair.size(); word++)
+        pair[word] = builder_.CreateSelect(moves, pair[word + step], pair[word]);
+    }
+    llvm::Value *shifted = llvm::PoisonValue::get(words_type);
+    for (uint64_t word = 0; word < words; word++)
+      shifted = builder_.CreateInsertElement(
+          shifted,
+          builder_.CreateIntrinsic(llvm::Intrinsic::fshr, {builder_.getInt32Ty()},
+                                   {pair[word + 1], pair[word], rest}),
+          word);
+    shifted = builder_.CreateBitCast(shifted, type);
+    for (size_t i = 0; i < group.size(); i++)
+      result[size_t(group[i])] = builder_.CreateExtractElement(shifted, i);
+  }
   define(op.result(), std::move(result));
 }
 

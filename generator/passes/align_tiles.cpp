@@ -16,10 +16,12 @@
 //
 // Rows of odd length start at any element, so an access of 16 bytes would not be aligned. The tiles
 // of the loop start at the first aligned element of the row instead, and end at the last whole
-// vector. Up to 15 elements before and after them are one small tile.
+// vector. The few elements before and after them are one small tile.
 //
-// Other arrays may start at another element modulo a vector. An access through a view with {ragged}
-// moves a whole vector where it finds the vector aligned and on, and single elements elsewhere.
+// Other arrays may start at another element modulo a vector. An array that is only read, and whose
+// first element is aligned for each row, such as the weights of a norm, is loaded as two aligned
+// vectors, of which a funnel_shift takes the elements. An access through a view with {ragged} moves
+// a whole vector where it finds the vector aligned and on, and single elements elsewhere.
 //
 // Method:  All tiles of a loop move by the same number of elements. So the pass must see all
 //          operations on tiles, and a total must not depend on the elements that the mask turns off:
@@ -288,6 +290,29 @@ private:
     });
   }
 
+public:
+  // Whether `load` can be two aligned loads and a funnel_shift.
+  bool is_shiftable(const Op &load, const RowLoop &loop) const {
+    if (!load.is(Opcode::load_))
+      return false;
+    const Affine form = *affine_of(load.operand(0));
+    const Poly first = *start_of(load.operand(0), loop, extent);
+    const int64_t elements = 16 / bytes_of(load.result()->type.elem);
+    const bool is_aligned = form.strides[0].is_constant(1) &&
+                            divisor_of(first, fn) % elements == 0 &&
+                            alignment_of(form.base) % 16 == 0;
+    return is_aligned && is_read_only(form.base) &&
+           extent / (32 * warps_for_tile(extent)) >= elements &&
+           load.result()->type.elem != Elem::i1;
+  }
+
+private:
+  bool is_read_only(const Value *base) const {
+    return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
+      return parameter.value == base && parameter.read_only;
+    });
+  }
+
   int alignment_of(const Value *base) const {
     for (const Parameter &parameter : fn.parameters)
       if (parameter.value == base)
@@ -399,9 +424,12 @@ struct Alignment {
     for (RowLoop &loop : row.loops) {
       for (Op *bound : loop.bounds)
         move_bound(loop, bound);
-      for (Op *op : std::vector<Op *>(loop.body().ops))
-        if (op->is(Opcode::view_))
-          move_view(loop, op);
+      for (Op *op : std::vector<Op *>(loop.body().ops)) {
+        if (row.is_shiftable(*op, loop))
+          shift_load(op);
+        else if (is_access(*op))
+          move_access(loop, op);
+      }
     }
   }
 
@@ -423,10 +451,19 @@ private:
     Value *iterations = builder.cast(row.loops[0].op->operand(0), Elem::i64);
     Value *all = builder.mul(iterations, builder.i64(row.extent));
     count = at_least_zero(builder, builder.binary(Opcode::min_, emit(builder, *row.end), all));
-    Value *rest = at_least_zero(builder, builder.sub(count, skipped));
+    // The second of two shifted vectors is in the row, too.
+    Value *unused = builder.add(skipped, builder.i64(has_shiftable_loads() ? row.vector : 0));
+    Value *rest = at_least_zero(builder, builder.sub(count, unused));
     length = builder.binary(Opcode::and_, rest, multiple);
     first->name = "first";
     length->name = "length";
+  }
+
+  bool has_shiftable_loads() const {
+    return std::any_of(row.loops.begin(), row.loops.end(), [&](const RowLoop &loop) {
+      return std::any_of(loop.body().ops.begin(), loop.body().ops.end(),
+                         [&](const Op *op) { return row.is_shiftable(*op, loop); });
+    });
   }
 
   static Value *at_least_zero(Builder &builder, Value *value) {
@@ -436,7 +473,7 @@ private:
   // The first half of the small tile is before the vectors, the second half after them. Each thread
   // has one element.
   void emit_small_tile(Builder &builder) {
-    const int64_t size = std::max<int64_t>(2 * row.vector, 32 * warps_for_tile(row.extent));
+    const int64_t size = std::max<int64_t>(4 * row.vector, 32 * warps_for_tile(row.extent));
     const Elem elem = row.index_type();
     auto splat = [&](Value *value) { return builder.splat(builder.cast(value, elem), {size}); };
     small_range = builder.range(0, size);
@@ -556,19 +593,50 @@ private:
     replace_uses(*fn.body, bound->result(), inside);
   }
 
-  void move_view(const RowLoop &loop, Op *view) {
-    Builder builder = Builder::before(fn, view);
-    builder.set_location(view->location);
-    const Affine form = *affine_of(view->result());
+  // An access has its own view: others of the same elements may be shifted.
+  void move_access(const RowLoop &loop, Op *access) {
+    Value *view = access->operand(0);
+    const Affine form = *affine_of(view);
     const bool is_contiguous = form.strides[0].is_constant(1);
-    if (is_contiguous && *Row::start_of(view->result(), loop, row.extent) == row.start) {
-      view->operands[1] = emit(builder, form.offset - row.start + Poly::symbol(first));
-      return;
+    Builder builder = Builder::before(fn, access);
+    builder.set_location(access->location);
+    std::vector<Value *> operands = view->op->operands;
+    const bool is_first = is_contiguous && *Row::start_of(view, loop, row.extent) == row.start;
+    Value *distance = is_contiguous ? skipped : builder.mul(skipped, operands[2]);
+    operands[1] = is_first ? emit(builder, form.offset - row.start + Poly::symbol(first))
+                           : builder.add(operands[1], distance);
+    Op *moved = builder.create(Opcode::view_, operands, {view->type});
+    moved->result()->name = view->name;
+    if (is_contiguous && !is_first)
+      moved->set(attr::ragged_);
+    access->operands[0] = moved->result();
+  }
+
+  void shift_load(Op *load) {
+    Value *view = load->operand(0);
+    const int64_t elements = 16 / bytes_of(load->result()->type.elem);
+    Builder builder = Builder::before(fn, load);
+    builder.set_location(load->location);
+    Value *whole = builder.binary(Opcode::and_, skipped, builder.i64(-elements));
+    Value *distance = builder.cast(builder.sub(skipped, whole), Elem::i32);
+    Value *loaded[2];
+    for (int side : {0, 1}) {
+      std::vector<Value *> operands = view->op->operands;
+      Value *moved = builder.add(whole, builder.i64(side * elements));
+      operands[1] = builder.add(operands[1], moved);
+      Value *at = builder.create(Opcode::view_, operands, {view->type})->result();
+      std::vector<Value *> of_load = load->operands;
+      of_load[0] = at;
+      Op *made = builder.create(Opcode::load_, of_load, {load->result()->type});
+      keep_cache_hint(*made, *load);
+      loaded[side] = made->result();
     }
-    Value *distance = is_contiguous ? skipped : builder.mul(skipped, view->operand(2));
-    view->operands[1] = builder.add(view->operand(1), distance);
-    if (is_contiguous)
-      view->set(attr::ragged_);
+    Op *shifted = builder.create(Opcode::funnel_shift_, {loaded[0], loaded[1], distance},
+                                 {load->result()->type});
+    shifted->set(attr::vector_, elements);
+    shifted->result()->name = load->result()->name;
+    replace_uses(*fn.body, load->result(), shifted->result());
+    erase(load);
   }
 };
 

@@ -68,6 +68,8 @@ void Machine::execute(const Op &op) {
     return define(op, Tile(tile(op.operand(0))));
   case Opcode::broadcast_:
     return broadcast(op);
+  case Opcode::funnel_shift_:
+    return funnel_shift(op);
   case Opcode::trans_:
     return trans(op);
   case Opcode::extract_:

@@ -126,6 +126,7 @@ private:
   void inside(const ir::Op &op);
   void splat(const ir::Op &op);
   void broadcast(const ir::Op &op);
+  void funnel_shift(const ir::Op &op);
   void trans(const ir::Op &op);
   void extract(const ir::Op &op);
   void gather(const ir::Op &op);

@@ -78,6 +78,10 @@ std::vector<Case> cases() {
        "...xxxxx"},
       {"%k = range {start = 1} : i32[8]\n %r = gather %a, %k {axis = 0} : f32[8]", "..xxxxx."},
       {"%k = cast %a : i32[8]\n %r = gather %b, %k {axis = 0} : f32[8]", "...xxxxx"},
+      {"%k = constant {value = 1} : i32\n %r = funnel_shift %a, %b, %k {vector = 4} : f32[8]",
+       "..x.xxx."},
+      {"%k = constant {value = 1} : i32\n %r = funnel_shift %b, %a, %k {vector = 4} : f32[8]",
+       ".......x"},
       // Arithmetic.
       {"%r = neg %a : f32[8]", "...xxxxx"},
       {"%r = abs %a : f32[8]", "...xxxxx"},

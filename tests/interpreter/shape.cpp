@@ -89,6 +89,18 @@ void Machine::extract(const Op &op) {
   define(op, [&](size_t i) { return elements[size_t(first + sources[i])]; });
 }
 
+void Machine::funnel_shift(const Op &op) {
+  const Tile &first = tile(op.operand(0)), &second = tile(op.operand(1));
+  const Element &distance = scalar(op.operand(2));
+  const size_t vector = size_t(op.get(attr::vector_));
+  define(op, [&](size_t i) {
+    const size_t group = i / vector * vector, place = i - group + size_t(distance.integer);
+    if (distance.poison || place >= 2 * vector)
+      return Element::no_value();
+    return place < vector ? first[group + place] : second[group + place - vector];
+  });
+}
+
 Element gathered(const Op &op, const Shape &shape, const Element *from, const Tile &positions,
                  size_t i) {
   const Element &position = positions[i];

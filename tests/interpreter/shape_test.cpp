@@ -88,6 +88,19 @@ TEST_CASE("extract: part of a tile") {
   CHECK(is(part("2,2,2", "0,0,1", "2,2,1"), {1, 3, 5, 7}));
 }
 
+TEST_CASE("funnel_shift: elements of two groups") {
+  auto shifted = [](const std::string &distance, const std::string &vector) {
+    return Ran("%a = load %p : f32[8]\n %k = constant {value = " + distance +
+               "} : i32\n %b = neg %a : f32[8]\n %s = funnel_shift %a, %b, %k {vector = " + vector +
+               "} : f32[8]\n store %q, %s")
+        .y();
+  };
+  CHECK(shifted("0", "4") == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(shifted("1", "4") == std::vector<double>{1, 2, 3, -0.0, 5, 6, 7, -4});
+  CHECK(shifted("3", "4") == std::vector<double>{3, -0.0, -1, -2, 7, -4, -5, -6});
+  CHECK(shifted("2", "8") == std::vector<double>{2, 3, 4, 5, 6, 7, -0.0, -1});
+}
+
 TEST_CASE("gather: index modulo the extent") {
   auto gathered = [](const std::string &from, const std::string &axis, const std::string &start,
                      const std::string &shape) {

@@ -149,6 +149,9 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %91 = gather %89, %90 {axis = 1} : f32[8,8] #0
   %92 = shared_gather %52, %53, %90 {axis = 1} : f32[8,8] #0
   %93 = constant_load %90 : f32[8,8] #0
+  %94 = splat %x : f32[8]
+  %95 = constant {value = 3} : i32
+  %96 = funnel_shift %94, %94, %95 {vector = 4} : f32[8]
   dependency_wait
   launch_dependents
   return

@@ -543,6 +543,16 @@ TEST_CASE("verify: tensor maps and TMA") {
     check_for_hopper(operations, rule);
 }
 
+TEST_CASE("verify: funnel_shift") {
+  CHECK(errors_of("%1 = funnel_shift %f, %f, %n {vector = 4} : f32[8]") == "");
+  for (const char *wrong : {"%1 = funnel_shift %f, %f, %n {vector = 3} : f32[8]",
+                            "%1 = funnel_shift %f, %f, %n {vector = 16} : f32[8]",
+                            "%1 = funnel_shift %f, %f, %l {vector = 4} : f32[8]"})
+    check_named(wrong, "tiles of one axis, in groups of a power of two of elements, and an i32");
+  check_named("%1 = funnel_shift %f, %i, %n {vector = 4} : f32[8]",
+              "both tiles have the type of the result");
+}
+
 TEST_CASE("verify: extract") {
   const char *const inside = "the part lies inside the tile, at a multiple of its size";
   for (const char *wrong :

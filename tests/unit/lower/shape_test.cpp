@@ -98,6 +98,24 @@ TEST_CASE("extract: selects registers") {
   CHECK_FALSE(contains(text, "addrspace(3)"));
 }
 
+TEST_CASE("funnel_shift: selects 32-bit words, then shifts pairs of words") {
+  auto text_of = [](const std::string &type, const std::string &vector) {
+    return lowered("layout #0 [256] reg (1) (2) (4) lane (8) (16) (32) (64) (128) warp\n"
+                   "func @f(%p: ptr<" +
+                   type + ">, %n: i32) warps 1 {\n %zero = constant {value = 0} : i64\n" +
+                   "%one = constant {value = 1} : i64\n %v = view %p, %zero, %one : view<" + type +
+                   ">[256]\n %a = load %v {vector = " + vector + "} : " + type +
+                   "[256] #0\n %s = funnel_shift %a, %a, %n {vector = " + vector + "} : " + type +
+                   "[256] #0\n store %v, %s {vector = " + vector + "}\n return\n}");
+  };
+  std::string halves = text_of("f16", "8"); // 4 words, and 4 more
+  CHECK(count(halves, "call i32 @llvm.fshr.i32") == 4);
+  CHECK(count(halves, "select i1") == 6 + 7);
+  std::string floats = text_of("f32", "4");
+  CHECK(count(floats, "call i32 @llvm.fshr.i32") == 2 * 4);
+  CHECK_FALSE(contains(floats, "shfl"));
+}
+
 TEST_CASE("in_bounds: compares constants with the remaining size") {
   auto text = [](const std::string &limits) {
     return lowered(layouts + R"(
