@@ -161,8 +161,10 @@ private:
   // memory.cpp: accesses of vectors that may be unaligned, or off in part.
   llvm::Value *is_whole(llvm::Type *vector, llvm::Value *address, const std::vector<int> &group,
                         const Registers &mask);
+  llvm::Value *load_masked(llvm::Type *type, llvm::Value *address, llvm::Value *on,
+                           llvm::Value *masked_off);
   llvm::Value *load_ragged(llvm::Type *type, llvm::Value *address, const std::vector<int> &group,
-                           const Registers &mask);
+                           const Registers &mask, llvm::Value *masked_off);
   void store_ragged(llvm::Value *packed, llvm::Value *address, const std::vector<int> &group,
                     const Registers &mask);
 

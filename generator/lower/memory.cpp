@@ -21,6 +21,19 @@ llvm::Type *memory_type(llvm::IRBuilder<> &builder, llvm::Type *type) {
   return type->isIntegerTy(1) ? builder.getInt8Ty() : type;
 }
 
+// The elements of `group` as one value for an access to memory.
+llvm::Value *access_value(llvm::IRBuilder<> &builder, const Registers &elements,
+                          const std::vector<int> &group, llvm::Type *stored) {
+  const int width = int(group.size());
+  llvm::Value *all = llvm::PoisonValue::get(vector_type(stored, width));
+  for (int i = 0; i < width; i++) {
+    llvm::Value *element = elements[size_t(group[size_t(i)])];
+    element = stored == element->getType() ? element : builder.CreateZExt(element, stored);
+    all = width == 1 ? element : builder.CreateInsertElement(all, element, uint64_t(i));
+  }
+  return all;
+}
+
 } // namespace
 
 // Returns the address, marked with the cache hint {cache}. L2 hints become a cache policy if the
@@ -61,31 +74,40 @@ llvm::Value *Lowering::is_whole(llvm::Type *vector, llvm::Value *address,
   return builder_.CreateAnd(is_on, is_aligned);
 }
 
+// The natural alignment of a vector is its size.
+llvm::Value *Lowering::load_masked(llvm::Type *type, llvm::Value *address, llvm::Value *on,
+                                   llvm::Value *masked_off) {
+  llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = nullptr;
+  llvm::Value *loaded;
+  guarded(on, [&] {
+    loaded = builder_.CreateLoad(type, address);
+    inside = builder_.GetInsertBlock();
+  });
+  llvm::PHINode *phi = builder_.CreatePHI(type, 2);
+  phi->addIncoming(loaded, inside);
+  phi->addIncoming(masked_off, before);
+  return phi;
+}
+
 llvm::Value *Lowering::load_ragged(llvm::Type *type, llvm::Value *address,
-                                   const std::vector<int> &group, const Registers &mask) {
+                                   const std::vector<int> &group, const Registers &mask,
+                                   llvm::Value *masked_off) {
   auto *vector = llvm::cast<llvm::FixedVectorType>(type);
   llvm::Type *element = vector->getElementType();
-  llvm::Value *whole, *single = llvm::Constant::getNullValue(type);
+  llvm::Value *whole, *single = masked_off;
   llvm::BasicBlock *whole_end, *single_end;
   branched(
       is_whole(type, address, group, mask),
       [&] {
-        whole = builder_.CreateLoad(type, address); // aligned as a whole
+        whole = builder_.CreateLoad(type, address);
         whole_end = builder_.GetInsertBlock();
       },
       [&] {
         for (size_t i = 0; i < group.size(); i++) {
-          llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = nullptr;
-          llvm::Value *loaded;
-          guarded(mask[size_t(group[i])], [&] {
-            loaded = builder_.CreateLoad(element,
-                                         builder_.CreateConstInBoundsGEP1_64(element, address, i));
-            inside = builder_.GetInsertBlock();
-          });
-          llvm::PHINode *phi = builder_.CreatePHI(element, 2);
-          phi->addIncoming(loaded, inside);
-          phi->addIncoming(llvm::Constant::getNullValue(element), before);
-          single = builder_.CreateInsertElement(single, phi, i);
+          llvm::Value *at = builder_.CreateConstInBoundsGEP1_64(element, address, i);
+          llvm::Value *off = builder_.CreateExtractElement(masked_off, i);
+          llvm::Value *loaded = load_masked(element, at, mask[size_t(group[i])], off);
+          single = builder_.CreateInsertElement(single, loaded, i);
         }
         single_end = builder_.GetInsertBlock();
       });
@@ -127,34 +149,23 @@ void Lowering::lower_load(const Op &op) {
   for (const std::vector<int> &group : groups) {
     llvm::Type *type = vector_type(stored, width);
     llvm::Value *address = hinted(op, addresses[group[0]]);
-    llvm::Align align{uint64_t(width) * bytes_of(op.result()->type.elem)};
     llvm::Value *loaded;
-    if (width > 1 && is_ragged(pointers)) {
-      loaded = load_ragged(type, address, group, registers(mask));
-    } else if (!mask) {
-      loaded = builder_.CreateAlignedLoad(type, address, align);
+    if (!mask) {
+      loaded = builder_.CreateLoad(type, address);
     } else {
-      llvm::Value *on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
-      llvm::BasicBlock *before = builder_.GetInsertBlock();
-      llvm::BasicBlock *inside = nullptr;
-      guarded(on, [&] {
-        loaded = builder_.CreateAlignedLoad(type, address, align);
-        inside = builder_.GetInsertBlock();
-      });
-      llvm::PHINode *phi = builder_.CreatePHI(type, 2);
-      phi->addIncoming(loaded, inside);
-      phi->addIncoming(llvm::Constant::getNullValue(type), before);
-      loaded = phi;
+      llvm::Value *masked_off = other ? access_value(builder_, registers(other), group, stored)
+                                      : llvm::Constant::getNullValue(type);
+      if (width > 1 && is_ragged(pointers)) {
+        loaded = load_ragged(type, address, group, registers(mask), masked_off);
+      } else {
+        llvm::Value *on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
+        loaded = load_masked(type, address, on, masked_off);
+      }
     }
     for (int i = 0; i < width; i++) {
       llvm::Value *value = width == 1 ? loaded : builder_.CreateExtractElement(loaded, uint64_t(i));
       if (stored != value_type)
         value = builder_.CreateICmpNE(value, llvm::Constant::getNullValue(stored));
-      if (other) {
-        size_t r = size_t(group[size_t(i)]);
-        llvm::Value *on = mask->type.is_tile() ? registers(mask)[r] : scalar(mask);
-        value = builder_.CreateSelect(on, value, tile ? registers(other)[r] : scalar(other));
-      }
       result[size_t(group[size_t(i)])] = value;
     }
   }
@@ -173,21 +184,16 @@ void Lowering::lower_store(const Op &op) {
     auto groups =
         tile ? register_groups(layout, width, vector_axis(op)) : std::vector<std::vector<int>>{{0}};
     for (const std::vector<int> &group : groups) {
-      llvm::Value *packed = llvm::PoisonValue::get(vector_type(stored, width));
-      for (int i = 0; i < width; i++) {
-        llvm::Value *element = registers(value)[size_t(group[size_t(i)])];
-        element = stored == element->getType() ? element : builder_.CreateZExt(element, stored);
-        packed = width == 1 ? element : builder_.CreateInsertElement(packed, element, uint64_t(i));
-      }
+      llvm::Value *all = access_value(builder_, registers(value), group, stored);
       llvm::Value *on = nullptr;
       if (mask)
         on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
       llvm::Value *address = hinted(op, addresses[group[0]]);
       llvm::Align align{uint64_t(width) * bytes_of(value->type.elem)};
       if (width > 1 && is_ragged(pointers))
-        store_ragged(packed, address, group, registers(mask));
+        store_ragged(all, address, group, registers(mask));
       else
-        guarded(on, [&] { builder_.CreateAlignedStore(packed, address, align); });
+        guarded(on, [&] { builder_.CreateAlignedStore(all, address, align); });
     }
   });
 }
