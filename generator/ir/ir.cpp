@@ -292,10 +292,15 @@ std::optional<Opcode> combining_op(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<int64_t> constant_of(const Value *value) {
+const Value *scalar_of(const Value *value) {
   while (value->op && (value->op->is(Opcode::splat_) || value->op->is(Opcode::broadcast_) ||
                        value->op->is(Opcode::expand_)))
     value = value->op->operand(0);
+  return value;
+}
+
+std::optional<int64_t> constant_of(const Value *value) {
+  value = scalar_of(value);
   if (!value->op || !value->op->is(Opcode::constant_) || !value->op->has(attr::value_))
     return std::nullopt;
   return value->op->get(attr::value_);

@@ -279,6 +279,8 @@ void keep_cache_hint(Op &to, const Op &from);
 /// The operation that combines elements in a `reduce` with {op} = `name`; nullopt: unknown name.
 std::optional<Opcode> combining_op(std::string_view name);
 
+/// The value that all elements of `value` are, through splat, broadcast and expand.
+const Value *scalar_of(const Value *value);
 /// The integer constant `value`, also through splat, broadcast and expand; nullopt: not a constant.
 std::optional<int64_t> constant_of(const Value *value);
 /// Returns whether `value` is an integer or floating-point constant zero, also through casts.

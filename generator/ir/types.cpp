@@ -37,6 +37,19 @@ const ElemInfo &info(Elem elem) { return elem_infos[size_t(elem)]; }
 int bits_of(Elem elem) { return info(elem).bits; }
 int bytes_of(Elem elem) { return (info(elem).bits + 7) / 8; }
 bool is_float(Elem elem) { return info(elem).is_float; }
+Elem integer_like(Elem elem) {
+  switch (bytes_of(elem)) {
+  case 1:
+    return Elem::i8;
+  case 2:
+    return Elem::i16;
+  case 4:
+    return Elem::i32;
+  default:
+    return Elem::i64;
+  }
+}
+
 const char *name_of(Elem elem) { return info(elem).name; }
 
 std::optional<Elem> elem_named(std::string_view name) {

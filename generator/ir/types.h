@@ -26,6 +26,7 @@ int bits_of(Elem elem);
 int bytes_of(Elem elem); // in memory; i1 has 1
 bool is_float(Elem elem);
 inline bool is_integer(Elem elem) { return !is_float(elem); }
+Elem integer_like(Elem elem); // the integer type of the same size in memory
 const char *name_of(Elem elem);
 std::optional<Elem> elem_named(std::string_view name);
 

@@ -4,9 +4,38 @@
 
 #include "passes/loop_partials.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace tritonc {
 
 using namespace ir;
+
+namespace {
+
+Elem stored_elem(const AssociativeLoop &found) {
+  const Elem first = found.totals[0].value->type.elem;
+  bool is_same = std::all_of(
+      found.totals.begin(), found.totals.end(),
+      [&](const AssociativeLoop::Total &total) { return total.value->type.elem == first; });
+  return is_same ? first : integer_like(first);
+}
+
+} // namespace
+
+int64_t elements_of_partial(const AssociativeLoop &found) {
+  int64_t elements = 0;
+  for (const AssociativeLoop::Total &total : found.totals)
+    elements += total.value->type.elements();
+  return elements;
+}
+
+// As many as the tiles of all totals may have elements.
+int64_t parts_of_iteration(const AssociativeLoop &found) {
+  constexpr int64_t max_elements = 4096, max_count = 512;
+  const int64_t count = max_elements / elements_of_partial(found);
+  return int64_t(std::bit_floor(uint64_t(std::clamp(count, int64_t(1), max_count))));
+}
 
 LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found, int blocks_per_sm) {
   auto binary = [&](Opcode code, Value *a, Value *b) { return builder.binary(code, a, b); };
@@ -34,15 +63,17 @@ LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found, 
   Value *steps = binary(Opcode::max_, div_up(iterations, count), one);
   count = binary(Opcode::max_, div_up(iterations, steps), one); // so that no part is empty
 
-  partials.elements = 0;
+  partials.elements = elements_of_partial(found);
+  int64_t offset = 0;
   for (const AssociativeLoop::Total &total : found.totals) {
-    partials.offsets.push_back(partials.elements);
-    partials.elements += total.value->type.elements();
+    partials.offsets.push_back(offset);
+    offset += total.value->type.elements();
   }
-  const Elem elem = found.totals[0].value->type.elem;
+  partials.elem = stored_elem(found);
   Value *bytes = builder.mul(builder.cast(count, Elem::i64), programs);
-  bytes = builder.mul(bytes, builder.i64(partials.elements * bytes_of(elem)));
-  partials.memory = builder.create(Opcode::workspace_, {bytes}, {Type::pointer(elem)})->result();
+  bytes = builder.mul(bytes, builder.i64(partials.elements * bytes_of(partials.elem)));
+  partials.memory =
+      builder.create(Opcode::workspace_, {bytes}, {Type::pointer(partials.elem)})->result();
   partials.memory->name = "workspace";
   partials.count = from_host(count, "parts");
   partials.steps = from_host(steps, "part");
@@ -56,6 +87,10 @@ Value *emit_offset(Builder &builder, const LoopPartials &partials, Value *part, 
   Value *partial = builder.add(builder.mul(part, partials.programs), program);
   Value *start = builder.mul(partial, builder.i64(partials.elements));
   return builder.add(start, builder.i64(partials.offsets[number]));
+}
+
+Value *emit_as(Builder &builder, Value *value, Elem elem) {
+  return value->type.elem == elem ? value : builder.bitcast(value, elem);
 }
 
 Value *emit_program_index(Builder &builder, Value *const ids[3], Value *const programs[3]) {

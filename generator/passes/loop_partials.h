@@ -2,7 +2,8 @@
 // launch, combine_loop_partials combines them in the next.
 //
 // A partial has the totals of one program, one tile after the other, each in row-major order. The
-// partials of all programs follow one another, part by part.
+// partials of all programs follow one another, part by part. Totals of several types are stored as
+// integers.
 
 #pragma once
 
@@ -18,6 +19,7 @@ struct LoopPartials {
   ir::Value *programs; // i64, from the host
   ir::Value *memory;   // the workspace
   ir::Value *count_on_host;
+  ir::Elem elem;                // of the workspace
   int64_t elements;             // of a partial
   std::vector<int64_t> offsets; // elements from the start of a partial to each total
 
@@ -25,6 +27,12 @@ struct LoopPartials {
   /// iterations each: with fewer, the second launch takes longer than the loop.
   static constexpr int64_t min_iterations = 4;
 };
+
+/// The elements of a partial.
+int64_t elements_of_partial(const AssociativeLoop &found);
+
+/// The parts that one iteration of the second launch combines.
+int64_t parts_of_iteration(const AssociativeLoop &found);
 
 /// Requires that the grid is still that of programs.
 LoopPartials emit_loop_partials(ir::Builder &builder, const AssociativeLoop &found,
@@ -34,6 +42,9 @@ LoopPartials emit_loop_partials(ir::Builder &builder, const AssociativeLoop &fou
 /// elements from the start of the workspace. All i64.
 ir::Value *emit_offset(ir::Builder &builder, const LoopPartials &partials, ir::Value *part,
                        ir::Value *program, size_t number);
+
+/// `value` with elements of type `elem`: the same bits.
+ir::Value *emit_as(ir::Builder &builder, ir::Value *value, ir::Elem elem);
 
 /// The index of the program in the grid, from its index along each axis (i32), as i64.
 ir::Value *emit_program_index(ir::Builder &builder, ir::Value *const ids[3],

@@ -13,7 +13,8 @@
 //                                              store workspace of part %s, %r
 //
 // A sum of few long rows has few programs: most SMs have nothing to do. This is split-K without a
-// matmul, for every operation that is associative: sums, minima, maxima, bitwise operations.
+// matmul, for every operation that is associative: sums, minima, maxima, bitwise operations, and
+// the place of an extreme element.
 //
 // Method:  A second launch (combine_loop_partials) combines the partials, always in the same order,
 //          and runs what follows. The reductions of a total by the same operation belong to the
@@ -101,7 +102,7 @@ void store_loop_partials(Function &fn, const Schedule &schedule) {
   end.set_location(loop->location);
   Value *program = emit_program_index(end, blocks.ids, blocks.programs);
   for (size_t i = 0; i < found->totals.size(); i++) {
-    Value *total = found->totals[i].value;
+    Value *total = emit_as(end, found->totals[i].value, partials.elem);
     Value *offset = emit_offset(end, partials, end.cast(part, Elem::i64), program, i);
     if (total->type.is_scalar()) {
       end.store(end.addptr(partials.memory, offset), total);
@@ -111,7 +112,7 @@ void store_loop_partials(Function &fn, const Schedule &schedule) {
     int64_t stride = total->type.elements();
     for (int64_t extent : total->type.shape)
       operands.push_back(end.i64(stride /= extent));
-    Type type = Type::view(total->type.elem, total->type.shape);
+    Type type = Type::view(partials.elem, total->type.shape);
     end.store(end.create(Opcode::view_, operands, {type})->result(), total);
   }
 }

@@ -78,12 +78,6 @@ std::optional<Comparison> comparison_of(const Value *condition) {
   return std::nullopt;
 }
 
-const Value *scalar_of(const Value *mask) {
-  while (mask->type.is_tile() && mask->op && mask->op->is(Opcode::splat_))
-    mask = mask->op->operand(0);
-  return mask;
-}
-
 struct State {
   Function &fn;
   Op &loop;

@@ -9,19 +9,6 @@ namespace tritonc {
 
 namespace {
 
-ir::Elem integer_like(ir::Elem elem) {
-  switch (ir::bytes_of(elem)) {
-  case 1:
-    return ir::Elem::i8;
-  case 2:
-    return ir::Elem::i16;
-  case 4:
-    return ir::Elem::i32;
-  default:
-    return ir::Elem::i64;
-  }
-}
-
 // Moves `index` to the next one in row-major order; returns false after the last.
 bool advance(Extents &index, const Extents &extents) {
   for (size_t d = extents.size(); d-- > 0;) {
@@ -148,7 +135,7 @@ ir::Value *Translator::matrix_of(ir::Value *tile, ir::Value *chosen) {
   const ir::Type type = tile->type;
   if (!chosen)
     return build_->reshape(tile, {type.shape[0], type.shape[1]});
-  ir::Elem integer = integer_like(type.elem);
+  ir::Elem integer = ir::integer_like(type.elem);
   if (type.elem != integer)
     tile = build_->bitcast(tile, integer);
   tile = build_->select(chosen, tile, build_->filled(tile->type, 0));

@@ -1,7 +1,7 @@
 // Generates row kernels: each program reduces the rows of a matrix. See generator.h.
 //
 // A program has one row or several. A loop over the tiles of the row computes totals: sums, minima,
-// maxima, bitwise operations. A last loop may change each element with these totals, and store it,
+// maxima, bitwise operations; or the place of an extreme element. A last loop may change each element with these totals, and store it,
 // as softmax and layer norm do.
 //
 // Styles: tiles of one or two axes; rows along either axis of the matrix; incremented or recomputed
@@ -61,6 +61,15 @@ struct Generator::RowTotal {
   bool is_infinite = false; // some elements may be infinite
 };
 
+// The greatest or the smallest element of each place of the tile, and where it is in the row.
+struct Generator::RowSearch {
+  bool is_max = true;
+  bool is_first = true;      // of equal elements
+  bool is_offset = false;    // `place` is the offset of the tile
+  int best = -1, place = -1; // variables
+  int other = -1;            // a variable: another value at the place; -1 = none
+};
+
 // The rows of a program.
 struct Generator::Row {
   Shape tile;
@@ -90,6 +99,7 @@ struct Generator::Row {
   Made element;
   bool is_partial = false; // the element is undefined where the mask is off
   std::vector<RowTotal> totals;
+  std::optional<RowSearch> search;
 
   bool is_per_row(const Shape &shape) const {
     return across < 0 ? shape.empty() : shape == Shape{rows};
@@ -671,6 +681,62 @@ void Generator::emit_total(const Row &row, const RowTotal &total, Expr value) {
   emit(assign(total.variable, binary(total.op, std::move(value), std::move(before))));
 }
 
+// Compares the elements of this iteration with the best ones so far.
+void Generator::add_search(Row &row) {
+  Scalar scalar = row.element.expr.type.scalar;
+  if (scalar == Scalar::bool_ || is_small_float(scalar))
+    return;
+  if (bits_of(scalar) < 32)
+    scalar = is_float(scalar) ? Scalar::float_ : Scalar::int32;
+  Made value = draw_.chance(40) ? changed_element(row, row.element) : row.element;
+  value = converted(scalar, std::move(value));
+  RowSearch search{.is_max = draw_.chance(50), .is_first = draw_.chance(85)};
+  double limit = search.is_max ? std::floor(value.range.low) : std::ceil(value.range.high);
+  if (is_integer(scalar))
+    limit = std::clamp(std::clamp(limit, least(scalar), largest(scalar)), -0x1p62, 0x1p62);
+  Made start = number_literal(scalar, draw_.chance(80) ? limit : 0);
+  if (row.is_partial)
+    value = {conditional(row.inside->expr, std::move(value.expr), start.expr),
+             hull(value.range, start.range)};
+  int of_value = declare_value("v", {scalar, false, row.tile}, std::move(value));
+  value = of(of_value);
+  search.best = new_carried("t", {scalar, false, row.tile});
+  Scalar index = bits_of(scalar) == 64 ? Scalar::int64 : Scalar::int32; // of the same size
+  search.place = new_carried("p", {index, false, row.tile});
+  known(search.best).range = hull(start.range, value.range);
+  row.before.push_back(declare(search.best, std::move(start.expr)));
+  row.before.push_back(declare(search.place, literal(Scalar::int32, 0)));
+
+  Expr best = of(search.best).expr;
+  Op closer =
+      search.is_max ? (search.is_first ? Op::gt : Op::ge) : (search.is_first ? Op::lt : Op::le);
+  Op farther =
+      search.is_max ? (search.is_first ? Op::lt : Op::le) : (search.is_first ? Op::gt : Op::ge);
+  Op other = draw_.chance(8) ? Op::ne : closer; // not an order
+  Expr better =
+      draw_.chance(65) ? binary(other, value.expr, best) : binary(farther, best, value.expr);
+  if (row.inside && draw_.chance(30))
+    better = binary(Op::logical_and, row.inside->expr, std::move(better));
+  Type named{Scalar::bool_, false, row.tile};
+  better = of(declare_value("b", named, {std::move(better), {0, 1}})).expr;
+  search.is_offset = draw_.chance(50);
+  Made place = search.is_offset ? row.offset : *join(Op::add, row.place, row.offset);
+  place = converted(index, std::move(place));
+  known(search.place).range = hull({}, place.range);
+  Expr old = of(search.place).expr;
+  emit(assign(search.best, conditional(better, value.expr, std::move(best))));
+  emit(assign(search.place, conditional(better, std::move(place.expr), std::move(old))));
+  if (draw_.chance(25)) {
+    Made more = converted(scalar, changed_element(row, of(of_value)));
+    search.other = new_carried("o", {scalar, false, row.tile});
+    known(search.other).range = hull({}, more.range);
+    row.before.push_back(declare(search.other, literal(Scalar::int32, 0)));
+    Expr before = of(search.other).expr;
+    emit(assign(search.other, conditional(better, std::move(more.expr), std::move(before))));
+  }
+  row.search = search;
+}
+
 // Reduces a tile along its rows.
 Made Generator::along_rows(const Row &row, Made value, Position how) {
   std::vector<Position> positions(row.tile.size(), how);
@@ -719,6 +785,32 @@ void Generator::finish_total(Row &row, const RowTotal &total) {
     result = of(declare_value("s", named, std::move(result)));
   }
   row.results.push_back(std::move(result));
+}
+
+// Reduces the best elements and their places to the row's results.
+void Generator::finish_search(Row &row, const RowSearch &search) {
+  Made best = of(search.best), place = of(search.place);
+  if (search.other >= 0) {
+    Made other = of(search.other);
+    row.results.push_back(along_rows(row, std::move(other), Position::max));
+  }
+  if (draw_.chance(20)) {
+    store_result_of_row(row, best);
+    return store_result_of_row(row, place);
+  }
+  Made found = along_rows(row, best, search.is_max ? Position::max : Position::min);
+  Type named = found.expr.type;
+  found = of(declare_value("s", named, std::move(found)));
+  Made is_best = *join(Op::eq, std::move(best), in_tile(row, found));
+  if (search.is_offset)
+    place = *join(Op::add, std::move(place), row.place);
+  double none = search.is_first ? largest(Scalar::int32) : least(Scalar::int32);
+  Made nowhere = number_literal(Scalar::int32, draw_.chance(85) ? none : -1);
+  Made chosen{conditional(std::move(is_best.expr), place.expr, nowhere.expr),
+              hull(place.range, nowhere.range)};
+  row.results.push_back(std::move(found));
+  row.results.push_back(
+      along_rows(row, std::move(chosen), search.is_first ? Position::min : Position::max));
 }
 
 // A further value for each row, from the results.
@@ -799,8 +891,12 @@ void Generator::reduce_row(Row &row) {
   std::vector<Stmt> around = collect([&] {
     walk_row(row, [&] {
       load_element(row);
-      for (int count = draw_.pick({1, 1, 1, 2, 2, 3}); count > 0; count--)
+      const bool searches = draw_.chance(15);
+      for (int count = searches ? draw_.pick({0, 0, 0, 1}) : draw_.pick({1, 1, 1, 2, 2, 3});
+           count > 0; count--)
         add_to_total(row);
+      if (searches)
+        add_search(row);
       if (!row.is_partial && draw_.chance(4)) { // not a total
         int last = new_carried("v", {type(row.x.base).scalar, false, row.tile});
         row.before.push_back(declare(last, literal(Scalar::int32, 0)));
@@ -815,6 +911,9 @@ void Generator::reduce_row(Row &row) {
   for (const RowTotal &total : row.totals)
     finish_total(row, total);
   row.totals.clear();
+  if (row.search)
+    finish_search(row, *row.search);
+  row.search.reset();
   for (int count = draw_.pick({0, 0, 1, 2}); count > 0; count--)
     derive_result(row);
 }

@@ -187,6 +187,7 @@ private:
 
   // generate_rows.cpp: reductions of rows, and loops that use them, as in softmax
   struct Row;
+  struct RowSearch;
   struct RowTotal;
   struct RowView;
   void row_kernel();
@@ -212,8 +213,10 @@ private:
   Made start_of_total(const Row &row, RowTotal &total, const Range &values);
   void add_to_total(Row &row);
   void emit_total(const Row &row, const RowTotal &total, Expr value);
+  void add_search(Row &row);
   Made along_rows(const Row &row, Made value, Position how);
   void finish_total(Row &row, const RowTotal &total);
+  void finish_search(Row &row, const RowSearch &search);
   void derive_result(Row &row);
   void load_label(Row &row);
   void store_result_of_row(Row &row, const Made &value);

@@ -99,8 +99,8 @@ TEST_CASE("associative loop: the identity changes nothing") {
   struct {
     const char *op, *elem, *value;
   } cases[] = {{"add", "f32", "0.0"},
-               {"max", "f32", "-inf"},
-               {"min", "f32", "inf"},
+               {"max", "f32", "nan"},
+               {"min", "f64", "nan"},
                {"add", "i32", "0"},
                {"xor", "i64", "0"},
                {"or", "i32", "0"},
@@ -119,4 +119,213 @@ TEST_CASE("associative loop: the identity changes nothing") {
     emit_identity(builder, op, ir::Type::scalar(*ir::elem_named(elem)));
     CHECK(printed(fn).find(std::string("= ") + value + "}") != std::string::npos);
   }
+}
+
+namespace {
+
+// A loop that finds the greatest element of each column and its row: the parts of its text.
+struct Search {
+  std::string predicate = "%better = cmp %x, %key {pred = \"gt\"} : i1[4,64]\n";
+  std::string place = "%place.0 = mul %t, %four : i32\n %place.1 = add %place.0, %zero.32 : i32\n"
+                      "%place = splat %place.1 : i32[4,64]\n";
+  std::string next_key = "select %better, %x, %key";
+  std::string next_at = "select %better, %place, %at";
+  std::string in_loop = "";
+  std::string after = "store %w, %keys\n store %w.at, %ats\n";
+
+  std::string text() const {
+    return "func @f(%A: ptr<f32>, %B: ptr<i32>, %n: i32, %m: i32) {\n"
+           "%one = constant {value = 1} : i64\n %zero = constant {value = 0} : i64\n"
+           "%zero.32 = constant {value = 0} : i32\n %four = constant {value = 4} : i32\n"
+           "%k = range {start = 0} : i32[4]\n %k.1 = expand %k {axis = 1} : i32[4,1]\n"
+           "%rows = broadcast %k.1 : i32[4,64]\n"
+           "%none.0 = constant {value = 2147483647} : i32\n %none = splat %none.0 : i32[4,64]\n"
+           "%least = constant {value = -2147483648} : i32\n %no = splat %least : i32[4,64]\n"
+           "%low = constant {number = -inf} : f32\n %lowest = splat %low : f32[4,64]\n"
+           "%first = splat %zero.32 : i32[4,64]\n"
+           "%v = view %A, %zero, %zero, %one : view<f32>[4,64]\n"
+           "%w = view %A, %zero, %zero, %one : view<f32>[4,64]\n"
+           "%w.at = view %B, %zero, %zero, %one : view<i32>[4,64]\n"
+           "%y = view %A, %zero, %one : view<f32>[64]\n %z = view %B, %zero, %one : view<i32>[64]\n"
+           "%keys, %ats = for_loop %n, %lowest, %first : f32[4,64], i32[4,64] {\n"
+           "(%t: i32, %key: f32[4,64], %at: i32[4,64])\n %x = load %v : f32[4,64]\n" +
+           predicate + place + "%next.0 = " + next_key + " : f32[4,64]\n %next.1 = " + next_at +
+           " : i32[4,64]\n" + in_loop + "yield %next.0, %next.1\n }\n" + after + "return\n}";
+  }
+
+  std::string totals() const {
+    ir::Function fn = parsed(text());
+    std::optional<AssociativeLoop> found = find_associative_loop(fn);
+    std::string all;
+    for (size_t i = 0; found && i < found->totals.size(); i++) {
+      const AssociativeLoop::Total &total = found->totals[i];
+      all += (i ? ", " : "") + total.op + " " + total.value->name;
+      if (total.key)
+        all += " at " + std::to_string(*total.key);
+    }
+    return found ? all : "none";
+  }
+};
+
+// What follows the loop, as in argmax: the greatest key of the rows, and the first place with it.
+std::string reductions(const std::string &op = "min", const std::string &none = "none",
+                       const std::string &pred = "eq") {
+  return "%found = reduce %keys {axis = 0, op = \"max\"} : f32[64]\n"
+         "%found.1 = expand %found {axis = 0} : f32[1,64]\n"
+         "%found.2 = broadcast %found.1 : f32[4,64]\n"
+         "%is = cmp %keys, %found.2 {pred = \"" +
+         pred +
+         "\"} : i1[4,64]\n"
+         "%here = add %ats, %rows : i32[4,64]\n %chosen = select %is, %here, %" +
+         none + " : i32[4,64]\n %where = reduce %chosen {axis = 0, op = \"" + op +
+         "\"} : i32[64]\n store %y, %found\n store %z, %where\n";
+}
+
+} // namespace
+
+TEST_CASE("associative loop: the place of the greatest element") {
+  Search search;
+  CHECK(search.totals() == "max keys, min ats at 0");
+  search.predicate = "%better = cmp %x, %key {pred = \"lt\"} : i1[4,64]\n";
+  CHECK(search.totals() == "min keys, min ats at 0");
+  // Places that shrink.
+  search.place = "%place.0 = sub %n, %t : i32\n %place = splat %place.0 : i32[4,64]\n";
+  CHECK(search.totals() == "min keys, max ats at 0");
+  // The same place in all iterations.
+  search.place = "%place = splat %n : i32[4,64]\n";
+  CHECK(search.totals() == "min keys, min ats at 0");
+}
+
+TEST_CASE("associative loop: the last place of the greatest element") {
+  Search search;
+  search.predicate = "%less = cmp %x, %key {pred = \"lt\"} : i1[4,64]\n"
+                     "%true = constant {value = 1} : i1\n %all = splat %true : i1[4,64]\n"
+                     "%not = xor %less, %all : i1[4,64]\n"
+                     "%number = cmp %x, %x {pred = \"eq\"} : i1[4,64]\n"
+                     "%better = and %not, %number : i1[4,64]\n";
+  std::string text = search.text();
+  CHECK(search.totals() == "none"); // -inf replaces -inf
+  text.replace(text.find("number = -inf"), 13, "number = nan");
+  ir::Function fn = parsed(text);
+  std::optional<AssociativeLoop> found = find_associative_loop(fn);
+  REQUIRE(found);
+  CHECK(found->totals[1].op == "max");
+}
+
+TEST_CASE("associative loop: not if the place has no order, or has other uses") {
+  auto with = [](auto change) {
+    Search search;
+    change(search);
+    return search.totals();
+  };
+  // Places that may grow or shrink, and places that are read from memory.
+  CHECK(with([](Search &search) {
+          search.place = "%place.0 = mul %t, %m : i32\n %place = splat %place.0 : i32[4,64]\n";
+        }) == "none");
+  CHECK(with([](Search &search) {
+          search.place = "%place.0 = rem %t, %four : i32\n %place = splat %place.0 : i32[4,64]\n";
+        }) == "none");
+  CHECK(with([](Search &search) {
+          search.place = "%place.0 = mul %t, %four {unsigned = 1} : i32\n"
+                         "%place = splat %place.0 : i32[4,64]\n";
+        }) == "none");
+  CHECK(with([](Search &search) { search.place = "%place = load %w.at : i32[4,64]\n"; }) == "none");
+  CHECK(with([](Search &search) {
+          search.place = "%place.0 = splat %four : i32[4,64]\n"
+                         "%place = add %at, %place.0 : i32[4,64]\n";
+        }) == "none");
+  // The predicate depends on both values.
+  CHECK(with([](Search &search) {
+          search.predicate = "%more = cmp %x, %key {pred = \"gt\"} : i1[4,64]\n"
+                             "%start = cmp %at, %first {pred = \"eq\"} : i1[4,64]\n"
+                             "%better = or %more, %start : i1[4,64]\n";
+        }) == "none");
+  // It is no order.
+  CHECK(with([](Search &search) {
+          search.predicate = "%better = cmp %x, %key {pred = \"ne\"} : i1[4,64]\n";
+        }) == "none");
+  // A sum under a condition; another predicate for the place.
+  CHECK(with([](Search &search) {
+          search.next_key = "select %better, %sum, %key";
+          search.predicate += "%sum = add %x, %key : f32[4,64]\n";
+        }) == "none");
+  CHECK(with([](Search &search) {
+          search.predicate += "%other = cmp %x, %lowest {pred = \"gt\"} : i1[4,64]\n";
+          search.next_at = "select %other, %place, %at";
+        }) == "none");
+  CHECK(with([](Search &search) { search.next_at = "select %better, %at, %place"; }) == "none");
+  // The values so far are used in each iteration.
+  for (std::string value : {"%next.1", "%at"})
+    CHECK(with([&](Search &search) { search.in_loop = "store %w.at, " + value + "\n"; }) == "none");
+  CHECK(with([](Search &search) {
+          search.in_loop = "%sum = reduce %next.0 {axis = 0, op = \"max\"} : f32[64]\n";
+        }) == "none");
+}
+
+TEST_CASE("associative loop: reductions of keys and places belong to the totals") {
+  Search search;
+  search.after = reductions();
+  CHECK(search.totals() == "max found, min where at 0");
+  // Another operation, another number elsewhere, another comparison.
+  for (const std::string &after :
+       {reductions("max", "no"), reductions("min", "first"), reductions("min", "none", "ge")}) {
+    search.after = after;
+    CHECK(search.totals() == "max keys, min ats at 0");
+  }
+  // Another use of a tile of the loop, or of a tile between.
+  for (std::string tile : {"%ats", "%here", "%chosen"}) {
+    search.after = reductions() + "store %w.at, " + tile + "\n";
+    CHECK(search.totals() == "max keys, min ats at 0");
+  }
+  search.after = reductions() + "store %w, %keys\n";
+  CHECK(search.totals() == "max keys, min ats at 0");
+  // The place depends on the greatest key.
+  search.after = reductions();
+  const std::string sum = "%here = add %ats, %rows";
+  search.after.replace(search.after.find(sum), sum.size(),
+                       "%found.3 = cast %found.2 : i32[4,64]\n%here = add %ats, %found.3");
+  CHECK(search.totals() == "max keys, min ats at 0");
+}
+
+TEST_CASE("associative loop: values at the place of the greatest element") {
+  auto totals = [](const std::string &place, const std::string &type = "f32") {
+    ir::Function fn = parsed(
+        "func @f(%A: ptr<f32>, %B: ptr<" + type +
+        ">, %C: ptr<i32>, %n: i32, %m: i32) {\n"
+        "%one = constant {value = 1} : i64\n %zero = constant {value = 0} : i64\n"
+        "%low = constant {number = -inf} : f32\n %lowest = splat %low : f32[64]\n"
+        "%none = constant {value = 0} : i32\n %first = splat %none : i32[64]\n"
+        "%v = view %A, %zero, %one : view<f32>[64]\n %w = view %B, %zero, %one : view<" +
+        type + ">[64]\n %u = view %C, %zero, %one : view<i32>[64]\n %start = load %w : " + type +
+        "[64]\n"
+        "%keys, %others, %ats = for_loop %n, %lowest, %start, %first : f32[64], " +
+        type + "[64], i32[64] {\n(%t: i32, %key: f32[64], %other: " + type +
+        "[64], %at: i32[64])\n"
+        "%x = load %v : f32[64]\n %y = load %w : " +
+        type +
+        "[64]\n"
+        "%better = cmp %x, %key {pred = \"gt\"} : i1[64]\n" +
+        place +
+        "%place = splat %place.0 : i32[64]\n"
+        "%next.0 = select %better, %x, %key : f32[64]\n"
+        "%next.1 = select %better, %y, %other : " +
+        type +
+        "[64]\n"
+        "%next.2 = select %better, %place, %at : i32[64]\n yield %next.0, %next.1, %next.2\n }\n"
+        "store %v, %keys\n store %w, %others\n store %u, %ats\n return\n}");
+    std::optional<AssociativeLoop> found = find_associative_loop(fn);
+    std::string all;
+    for (size_t i = 0; found && i < found->totals.size(); i++)
+      all += (i ? ", " : "") + found->totals[i].op +
+             (found->totals[i].key ? " at " + std::to_string(*found->totals[i].key) : "");
+    return found ? all : "none";
+  };
+  const std::string counter = "%place.0 = add %t, %m : i32\n";
+  CHECK(totals(counter) == "max, max at 2, min at 0");
+  CHECK(totals(counter, "i32") == "max, max at 2, min at 0");
+  CHECK(totals("%place.0 = sub %m, %t : i32\n") == "max, max at 2, max at 0");
+  // No value tells the iterations apart.
+  CHECK(totals("%place.0 = add %m, %m : i32\n") == "none");
+  // Elements of another size.
+  CHECK(totals(counter, "i64") == "none");
 }
