@@ -5,8 +5,9 @@
 // time of one block alone, which waits for memory and for its own results. In addition, each block
 // adds the time for which it keeps the SM busy. Elements that a mask turns off count as
 // work, too. Therefore smaller tiles are better for rows that are slightly longer than a tile.
-// A launch takes at least as long as memory needs for all accesses of its blocks. So loads that
-// several loops repeat are staged if memory limits the kernel.
+// A launch takes at least as long as memory needs for all accesses of its blocks, in sectors. So
+// loads that several loops repeat are staged if memory limits the kernel. A second launch that
+// combines partials adds its start and its iterations.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
@@ -93,12 +94,19 @@ int64_t elements_of(const Op &op) {
   return elements;
 }
 
-// The bytes of global memory that `op` accesses.
-int64_t bytes_of_access(const Op &op) {
+// The bytes of global memory that move when `op` accesses a tile. Parts of the tile that are not
+// contiguous are whole sectors.
+int64_t bytes_of_access(const Op &op, const Function &fn) {
   if (!accesses_memory(op))
     return 0;
+  constexpr int64_t sector = 32;
   const Type &type = op.operand(0)->type;
-  return type.elements() * bytes_of(type.elem);
+  const int64_t elements = type.elements(), bytes = bytes_of(type.elem);
+  if (type.is_scalar())
+    return bytes;
+  std::optional<int> axis = contiguous_axis(op.operand(0), fn);
+  const int64_t part = axis ? contiguous_elements(op.operand(0), *axis, fn) : 1;
+  return part < elements ? elements / part * std::max(part * bytes, sector) : elements * bytes;
 }
 
 // The elements that one access of `op` moves.
@@ -152,7 +160,7 @@ private:
       } else {
         here += accesses_memory(*op) ? elements * weight_of_access / elements_of_access(*op, fn_)
                                      : elements * weight_of(*op);
-        bytes_here += bytes_of_access(*op);
+        bytes_here += bytes_of_access(*op, fn_);
       }
     }
     if (!times_run) {
@@ -210,8 +218,9 @@ Expr cost_of_elementwise(const BlockWork &work, Expr resident) {
   Expr of_blocks = std::move(waves) * std::move(wave) +
                    std::move(busiest) * (of_operations(times.of_element) + number(times.program));
   Expr of_memory = div_up(work.blocks * work.bytes, number(times.bytes_per_ns));
-  return number(times.launch) +
-         Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory));
+  Expr cost = number(times.launch) +
+              Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory));
+  return work.second_launch ? std::move(cost) + *work.second_launch : std::move(cost);
 }
 
 } // namespace tritonc

@@ -20,7 +20,8 @@ struct BlockWork {
   Expr bytes;                     // of global memory that are read or written
   /// Blocks per SM at a time, estimated before the code exists.
   int64_t estimated_occupancy;
-  ElementwiseTimes times; // of the GPU
+  ElementwiseTimes times;                 // of the GPU
+  std::optional<Expr> second_launch = {}; // ns
 };
 
 /// `fn`: a result of canonical_form, try_batching or try_staging_loads, with a launch of `blocks`.

@@ -29,7 +29,8 @@ Expr parts_of(const Expr &iterations, int64_t blocks_per_sm) {
 std::vector<Candidate> split_loop_schedules(const Function &canonical, const BlockWork &work,
                                             const Gpu &gpu) {
   Function fn = clone(canonical);
-  if (!work.iterations || !find_associative_loop(fn))
+  std::optional<AssociativeLoop> found = find_associative_loop(fn);
+  if (!work.iterations || !found)
     return {};
   const int blocks_per_sm = int(work.estimated_occupancy);
   const Expr parts = parts_of(*work.iterations, blocks_per_sm);
@@ -38,7 +39,9 @@ std::vector<Candidate> split_loop_schedules(const Function &canonical, const Blo
   part.operations = div_up(work.operations, parts);
   part.bytes = div_up(work.bytes, parts);
   part.iterations = div_up(*work.iterations, parts);
-  part.times.launch += gpu.costs->reduction_launch;
+  part.second_launch =
+      number(gpu.costs->reduction_launch) +
+      div_up(parts, number(parts_of_iteration(*found))) * number(work.times.iteration);
   Expr cost = cost_of_elementwise(part, number(blocks_per_sm));
   return {{.schedule = {.kind = Schedule::Kind::split_loop,
                         .work = Schedule::Work::partials,

@@ -312,6 +312,8 @@ int64_t value_of(const Expr &expr, int64_t programs, int64_t n) {
     return operand(0) / operand(1);
   case Expr::Kind::ceil_div:
     return (operand(0) + operand(1) - 1) / operand(1);
+  case Expr::Kind::min:
+    return std::min(operand(0), operand(1));
   case Expr::Kind::max:
     return std::max(operand(0), operand(1));
   default:
@@ -549,6 +551,50 @@ std::string two_loops_and_a_row(int width) {
 }
 
 } // namespace
+
+TEST_CASE("candidate_schedules: blocks share the loop of a program, if it only computes totals") {
+  const std::string text = row_kernel(1024), names = "split loop, partials";
+  auto is_split = [&](const std::string &kernel) {
+    std::vector<std::string> all = all_names(kernel);
+    return std::find(all.begin(), all.end(), names) != all.end();
+  };
+  CHECK(is_split(text));
+  CHECK_FALSE(is_split(with(text, "constant {number = 0.0}", "constant {number = 1.0}")));
+}
+
+TEST_CASE("elementwise cost: blocks share long loops of few programs") {
+  std::vector<Found> found = schedules(row_kernel(1024));
+  auto split = std::find_if(found.begin(), found.end(), [](const Found &schedule) {
+    return schedule.kind == Schedule::Kind::split_loop && schedule.is_first();
+  });
+  REQUIRE(split != found.end());
+  auto is_cheaper = [&](int64_t rows, int64_t n) {
+    return value_of(*split->cost, rows, n) < value_of(*found.back().cost, rows, n);
+  };
+  CHECK(is_cheaper(1, 1 << 20));
+  CHECK(is_cheaper(16, 1 << 20));
+  CHECK_FALSE(is_cheaper(1, 1024));
+  CHECK_FALSE(is_cheaper(100000, 1 << 16));
+  // The second launch takes longer for more partials.
+  auto second = [&](int64_t n) { return value_of(*split->work_of_a_block->second_launch, 1, n); };
+  CHECK(second(1024) == second(4096));
+  CHECK(second(1 << 24) > second(1024));
+}
+
+TEST_CASE("elementwise cost: parts of a tile that are not contiguous are whole sectors") {
+  auto bytes = [](const std::string &index) {
+    std::string text = kernel_of_elements("%b = exp %a : f32[64]");
+    text = with(text, "addptr %xs, %i ", "addptr %xs, %j ");
+    text = with(text, "%xs = splat %x", index + "\n %xs = splat %x");
+    return value_of(schedules(text).back().work_of_a_block->bytes, 1, 1);
+  };
+  const std::string contiguous = "%zero = constant {value = 0} : i32\n %z = splat %zero : i32[64]\n"
+                                 "%j = add %i, %z : i32[64]",
+                    strided = "%eight = constant {value = 8} : i32\n %e = splat %eight : i32[64]\n"
+                              "%j = mul %i, %e : i32[64]";
+  CHECK(bytes(contiguous) == 64 * 4 + 64 * 4);
+  CHECK(bytes(strided) == 64 * 32 + 64 * 4);
+}
 
 TEST_CASE("elementwise cost: a row that is loaded once needs less of memory") {
   std::vector<Found> found = schedules(two_loops_and_a_row(1024));
