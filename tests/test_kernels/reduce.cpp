@@ -7,7 +7,8 @@
 namespace tritonc::test {
 namespace {
 
-// Sizes with P = 2: an empty axis; one full tile; partial tiles.
+// Sizes with P = 2: an empty axis; one element; one full tile; partial tiles; a loop that several
+// blocks divide.
 struct Sizes {
   int64_t q, k;
 };
@@ -16,9 +17,10 @@ struct Sizes {
 std::vector<Run> along_an_axis(const Variant &variant, std::mt19937 &random, bool finds_indices) {
   constexpr int64_t p_count = 2;
   bool is_last = variant["ONE"] == "xk";
-  int64_t tq = variant.number("TQ"), tk = variant.number("TK");
+  int64_t tq = variant.number("TQ"), tk = 1024 / tq;
   std::vector<Run> runs;
-  for (auto [q_count, k_count] : {Sizes{1, 0}, Sizes{tq, tk}, Sizes{tq + 3, 2 * tk + 5}}) {
+  for (auto [q_count, k_count] :
+       {Sizes{1, 0}, Sizes{3, 1}, Sizes{tq, tk}, Sizes{tq + 3, 2 * tk + 5}, Sizes{2, 9 * tk + 3}}) {
     Run run;
     run.text = "Q=" + std::to_string(q_count) + " K=" + std::to_string(k_count);
     int64_t xk = is_last ? 1 : q_count + 2, xq = is_last ? k_count + 2 : 1;

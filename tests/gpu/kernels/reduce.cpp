@@ -99,9 +99,8 @@ template <typename T, OP op, AXIS axis> void reduce(const char *type, const char
       double absolute = op != OP::sum ? 0 : 1e-8 * magnitude;
       if (problem.empty())
         problem = compare(y, expected, relative, absolute);
-      check(text("reduce<%s, %s, %s> TQ=%d TK=%d %d x %d x %d", type, name,
-                 axis == AXIS::last ? "last" : "inner", tile.TQ, tile.TK, layout.p, layout.q,
-                 layout.k),
+      check(text("reduce<%s, %s, %s> TQ=%d %d x %d x %d", type, name,
+                 axis == AXIS::last ? "last" : "inner", tile.TQ, layout.p, layout.q, layout.k),
             problem);
     }
   }
@@ -147,9 +146,8 @@ template <typename T, OF of, AXIS axis> void find(const char *type) {
         problem = compare(y, best);
       if (problem.empty())
         problem = compare(at, places);
-      check(text("argmax<%s, %s, %s> TQ=%d TK=%d %d x %d x %d", type, of == OF::max ? "max" : "min",
-                 axis == AXIS::last ? "last" : "inner", tile.TQ, tile.TK, layout.p, layout.q,
-                 layout.k),
+      check(text("argmax<%s, %s, %s> TQ=%d %d x %d x %d", type, of == OF::max ? "max" : "min",
+                 axis == AXIS::last ? "last" : "inner", tile.TQ, layout.p, layout.q, layout.k),
             problem);
     }
   }
@@ -201,8 +199,8 @@ template <typename T, AXIS axis> void far_apart(const char *type) {
       return outcome(decltype(kernel)::launch({}, arguments, tile));
     };
     auto name = [&](const char *kernel, const auto &tile) {
-      return text("%s<%s, %s>, large %s strides, TQ=%d TK=%d", kernel, type,
-                  is_last ? "last" : "inner", in_layers ? "layer" : "row", tile.TQ, tile.TK);
+      return text("%s<%s, %s>, large %s strides, TQ=%d", kernel, type, is_last ? "last" : "inner",
+                  in_layers ? "layer" : "row", tile.TQ);
     };
     using Sum = kernels::reduce<T, OP::sum, axis>;
     for (const auto &tile : Sum::variants()) {
