@@ -30,6 +30,7 @@ using namespace ir;
 namespace {
 
 constexpr size_t max_conditions = 4;
+constexpr int max_size = 32; // operations of a formula
 
 // The constant number that all elements of `value` are.
 std::optional<double> number_of(const Value *value) {
@@ -93,7 +94,7 @@ private:
   Block &body_;
   const Value *predicate_, *key_, *element_;
   bool is_known_ = true, is_signed_ = false, is_unsigned_ = false;
-  int uses_of_key_ = 0;
+  int uses_of_key_ = 0, size_ = 0;
   std::vector<double> constants_;
   std::vector<const Value *> conditions_;
 
@@ -104,11 +105,14 @@ private:
     return op.is(Opcode::cmp_) && is_operand(op.operand(0)) && is_operand(op.operand(1));
   }
 
-  // Returns false if another operation uses a part of the formula that depends on the key.
+  // Returns false if the formula is too large, or if another operation uses a part of it that
+  // depends on the key.
   bool collect(const Value *value) {
     const Op *op = value->op;
     if (constant_of(value))
       return true;
+    if (++size_ > max_size)
+      return false;
     const int before = uses_of_key_;
     if (op && is_logic(*op)) {
       if (!collect(op->operand(0)) || !collect(op->operand(1)))

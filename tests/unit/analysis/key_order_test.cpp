@@ -156,3 +156,15 @@ TEST_CASE("key order: not if another operation depends on the key") {
   CHECK(order_of("%y = add %x, %x : f32[64]\n" + cmp("better", "y", "gt", "key"), "0.0") == "none");
   CHECK(order_of("%y = add %key, %a : f32[64]\n" + cmp("better", "x", "gt", "y"), "0.0") == "none");
 }
+
+TEST_CASE("key order: not for a formula that is too large") {
+  auto joined = [](int times) { // the number of paths doubles each time
+    std::string text = cmp("more", "x", "gt", "key") + logic("c.0", "or", "c", "c");
+    for (int i = 0; i < times; i++)
+      text += logic("c." + std::to_string(i + 1), "or", "c." + std::to_string(i),
+                    "c." + std::to_string(i));
+    return text + logic("better", "and", "more", "c." + std::to_string(times));
+  };
+  CHECK(order_of(joined(2), "0.0") == "max first");
+  CHECK(order_of(joined(60), "0.0") == "none");
+}
