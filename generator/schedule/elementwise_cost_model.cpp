@@ -5,9 +5,9 @@
 // time of one block alone, which waits for memory and for its own results. In addition, each block
 // adds the time for which it keeps the SM busy. Elements that a mask turns off count as
 // work, too. Therefore smaller tiles are better for rows that are slightly longer than a tile.
-// A launch takes at least as long as memory needs for all accesses of its blocks, in sectors. So
-// loads that several loops repeat are staged if memory limits the kernel. A second launch that
-// combines partials adds its start and its iterations.
+// A launch takes at least as long as memory needs for all accesses of its blocks. So loads that
+// several loops repeat are staged if memory limits the kernel. A second launch that combines
+// partials adds its start and its iterations.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
@@ -94,19 +94,19 @@ int64_t elements_of(const Op &op) {
   return elements;
 }
 
-// The bytes of global memory that move when `op` accesses a tile. Parts of the tile that are not
-// contiguous are whole sectors.
+// The bytes of global memory that move when `op` accesses a tile. The L2 cache fetches whole
+// granules for the parts of the tile that are contiguous.
 int64_t bytes_of_access(const Op &op, const Function &fn) {
   if (!accesses_memory(op))
     return 0;
-  constexpr int64_t sector = 32;
+  constexpr int64_t granule = 64; // bytes
   const Type &type = op.operand(0)->type;
   const int64_t elements = type.elements(), bytes = bytes_of(type.elem);
   if (type.is_scalar())
     return bytes;
   std::optional<int> axis = contiguous_axis(op.operand(0), fn);
   const int64_t part = axis ? contiguous_elements(op.operand(0), *axis, fn) : 1;
-  return part < elements ? elements / part * std::max(part * bytes, sector) : elements * bytes;
+  return part < elements ? elements / part * std::max(part * bytes, granule) : elements * bytes;
 }
 
 // The elements that one access of `op` moves.
