@@ -169,8 +169,10 @@ public:
       return false;
     if (op == "add" || op == "xor" || op == "or" || op == "umax")
       return *off == 0;
+    // Infinity does not keep a total that is NaN.
     const double infinity = std::numeric_limits<double>::infinity();
-    if (is_float(type.elem) && *off == (op == "max" ? -infinity : infinity))
+    const bool is_number = start && !std::isnan(*start);
+    if (is_float(type.elem) && is_number && *off == (op == "max" ? -infinity : infinity))
       return op == "max" || op == "min";
     return start && *off == *start; // min, max, umin, and: repeating the start changes nothing
   }
