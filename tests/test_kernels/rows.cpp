@@ -1,4 +1,4 @@
-// Test data for row-wise softmax and cross-entropy, and their gradients. See test_kernels.h.
+// Test data for row-wise softmax (masked, its logarithm) and cross-entropy, and their gradients. See test_kernels.h.
 //
 // Sums of exponentials depend on their order, unless the exponentials are 0 and 1. So some elements
 // of a row equal its maximum, and the others are far below.
@@ -40,6 +40,79 @@ std::vector<bool> some_of(int count, int n, std::mt19937 &random) {
   std::fill(chosen.begin(), chosen.begin() + count, true);
   std::shuffle(chosen.begin(), chosen.end(), random);
   return chosen;
+}
+
+// The number of elements of a row that are its maximum. The logarithms of 1, 2, and 4 are the same
+// for every implementation.
+int count_of(int64_t row, int n) { return n == 1 ? 1 : 1 << row; }
+
+std::vector<Run> log_softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
+  std::vector<Run> runs;
+  for (int n : lengths(variant))
+    runs.push_back(run_of_rows(n, [&](Run &run) {
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
+      Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, n + 1, nullptr);
+      for (int row = 0; row < rows; row++)
+        fill_row(run, x, row, some_of(count_of(row, n), n, random), 8 * row);
+      run.launch.arguments = {Element::pointer(x.buffer),
+                              Element::pointer(y.buffer),
+                              integer(rows),
+                              integer(n),
+                              integer(x.ld),
+                              integer(y.ld)};
+      run.check = [=, elem = variant.type()](const Memory &memory) {
+        return check_matrix(memory, y, [&](int64_t row, int64_t column) {
+          double log_sum = rounded(Elem::f32, std::log(double(count_of(row, n))));
+          double above = value_at(memory, x, row, column) - double(8 * row);
+          return rounded(elem, rounded(Elem::f32, above - log_sum));
+        });
+      };
+    }));
+  return runs;
+}
+
+// The mask has two rows. Row 1 hides elements that equal the maximum.
+std::vector<Run> masked_softmaxes(const Variant &variant, std::mt19937 &, const Steps &) {
+  constexpr int mask_rows = 2;
+  std::vector<Run> runs;
+  bool keeps = variant["MASK_TYPE"] == "uint8";
+  for (int n : lengths(variant))
+    runs.push_back(run_of_rows(n, [&](Run &run) {
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
+      Numbers of_mask = {keeps ? Elem::i8 : variant.type(), keeps};
+      Matrix mask = add_matrix(run.memory, "mask", of_mask, mask_rows, n, n + 2, nullptr);
+      Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, n + 1, nullptr);
+      for (int row = 0; row < mask_rows; row++)
+        for (int i = 0; i < n; i++) { // row 1 keeps every second column
+          bool is_seen = row == 0 || i % 2 == 0;
+          run.memory[mask.buffer].elements[mask.at(row, i)] =
+              keeps ? integer(is_seen) : Element::of_number(is_seen ? 2 : -INFINITY);
+        }
+      for (int row = 0; row < rows; row++) {
+        std::vector<bool> is_top(size_t(n), false);
+        for (int i = 0; i < count_of(row, n); i++) // row 1 has one seen element
+          is_top[size_t(row % 2 ? i : n - 1 - i)] = true;
+        fill_row(run, x, row, is_top, 8);
+      }
+      run.launch.arguments = {Element::pointer(x.buffer),
+                              Element::pointer(mask.buffer),
+                              Element::pointer(y.buffer),
+                              Element::of_number(0.5),
+                              integer(rows),
+                              integer(n),
+                              integer(mask_rows),
+                              integer(x.ld),
+                              integer(mask.ld),
+                              integer(y.ld)};
+      run.check = [=](const Memory &memory) {
+        return check_matrix(memory, y, [&](int64_t row, int64_t column) {
+          int count = row % 2 ? 1 : count_of(row, n);
+          bool is_seen = row % 2 == 0 || column == 0;
+          return is_seen && value_at(memory, x, row, column) == 8 ? 1.0 / count : 0;
+        });
+      };
+    }));
+  return runs;
 }
 
 std::vector<Run> softmax_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
@@ -89,10 +162,8 @@ std::vector<Run> cross_entropies(const Variant &variant, std::mt19937 &random, c
       int labels = add_labels(run, n);
       Matrix loss = add_matrix(run.memory, "loss", {Elem::f32}, 1, rows, rows, nullptr);
       Matrix log_sums = add_matrix(run.memory, "log_sums", {Elem::f32}, 1, rows, rows, nullptr);
-      // The logarithms of 1, 2, and 4 are the same for every implementation.
-      auto count_in = [n](int64_t row) { return n == 1 ? 1 : 1 << row; };
       for (int row = 0; row < rows; row++)
-        fill_row(run, x, row, some_of(count_in(row), n, random), 8 * row);
+        fill_row(run, x, row, some_of(count_of(row, n), n, random), 8 * row);
       run.launch.arguments = {Element::pointer(x.buffer),
                               Element::pointer(labels),
                               Element::pointer(loss.buffer),
@@ -103,7 +174,7 @@ std::vector<Run> cross_entropies(const Variant &variant, std::mt19937 &random, c
       run.check = [=](const Memory &memory) {
         auto log_sum = [&](int64_t row) {
           return rounded(Elem::f32,
-                         double(8 * row) + rounded(Elem::f32, std::log(double(count_in(row)))));
+                         double(8 * row) + rounded(Elem::f32, std::log(double(count_of(row, n)))));
         };
         auto loss_of = [&](int64_t, int64_t row) {
           int label = label_of(row, n);
@@ -158,6 +229,8 @@ std::vector<TestKernel> softmaxes_and_losses() {
   return {
       {"kernels/cross_entropy.tc", false, cross_entropies, {}},
       {"kernels/cross_entropy_backward.tc", false, cross_entropy_gradients, {}},
+      {"kernels/log_softmax.tc", false, log_softmaxes, {}},
+      {"kernels/softmax_masked.tc", false, masked_softmaxes, {}},
       {"kernels/softmax_backward.tc", false, softmax_gradients, {}},
   };
 }

@@ -1,4 +1,4 @@
-// Softmax of rows, and its gradient.
+// Softmax of rows, also with a mask, its logarithm, and its gradient.
 
 #include "rows.h"
 
@@ -18,16 +18,22 @@ struct Softmax {
       sum += std::exp(x.at(row, i) - top);
   }
   double of(double value) const { return std::exp(value - top) / sum; }
+  /// The smallest positive T: the absolute error of subnormal results.
+  template <typename T> static double smallest() {
+    return std::is_same_v<T, tritonc::half> ? 0x1p-24 : 1e-38;
+  }
 
   double top = -INFINITY, sum = 0;
 };
 
-// The smallest positive T: the absolute error of subnormal results.
-template <typename T> double smallest() {
-  return std::is_same_v<T, tritonc::half> ? 0x1p-24 : 1e-38;
-}
+// The logarithm of the softmax. The max of a row may cancel out.
+struct LogSoftmax : Softmax {
+  using Softmax::Softmax;
+  double of(double value) const { return value - top - std::log(sum); }
+  template <typename T> static double smallest() { return 1e-5; }
+};
 
-template <typename T, typename Kernel>
+template <typename T, typename Kernel, typename Row = Softmax>
 void forward(const char *kernel, const RowSizes &sizes, const typename Kernel::params &tile) {
   // In every third row, exp(x) would overflow.
   Rows<T> x(sizes.m, sizes.n, sizes.gap_in), given(sizes.m, sizes.n, sizes.gap_in);
@@ -43,12 +49,12 @@ void forward(const char *kernel, const RowSizes &sizes, const typename Kernel::p
                                                 .ldx = given.ld,
                                                 .ldy = result.ld},
                                                tile));
-  std::vector<Softmax> rows;
+  std::vector<Row> rows;
   for (int row = 0; row < sizes.m; row++)
     rows.emplace_back(x, row);
   auto right = [&](int row, int column) { return rows[size_t(row)].of(x.at(row, column)); };
   if (problem.empty())
-    problem = result.wrong("y", right, rounding<T>(), smallest<T>());
+    problem = result.wrong("y", right, rounding<T>(), Row::template smallest<T>());
   check(text("%s<%s> SIZE=%d", kernel, name_of<T>(), tile.SIZE) + sizes.text(), problem);
 }
 
@@ -77,26 +83,114 @@ void backward(const RowSizes &sizes, const typename kernels::softmax_backward<T>
     return y.at(row, column) * (dy.at(row, column) - sums[size_t(row)]);
   };
   if (problem.empty()) // dy - sum may cancel out
-    problem = result.wrong("dx", right, rounding<T>(), 1e-5 / sizes.n + smallest<T>());
+    problem = result.wrong("dx", right, rounding<T>(), 1e-5 / sizes.n + Softmax::smallest<T>());
   check(text("softmax_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
 }
 
 // Rows with NaN and infinities; they must not change the other rows.
-template <typename T, typename Kernel> void special(const char *kernel) {
+template <typename T, typename Kernel, typename Row = Softmax> void special(const char *kernel) {
   for (const auto &tile : Kernel::variants())
     for (int n : {2, 200, tile.SIZE}) {
       Rows<T> x = unusual<T>(n), y(unusual_count, n, 0);
       std::string problem = outcome(Kernel::launch(
           {}, {.x = x.data(), .y = y.data(), .M = x.m, .N = n, .ldx = n, .ldy = n}, tile));
-      std::vector<Softmax> rows; // gives the same NaN and infinities
+      std::vector<Row> rows; // gives the same NaN and infinities
       for (int row = 0; row < x.m; row++)
         rows.emplace_back(x, row);
       auto right = [&](int row, int column) { return rows[size_t(row)].of(x.at(row, column)); };
       if (problem.empty())
-        problem = y.wrong("y", right, rounding<T>(), smallest<T>());
+        problem = y.wrong("y", right, rounding<T>(), Row::template smallest<T>());
       check(text("%s<%s> of NaN and infinities, SIZE=%d N=%d", kernel, name_of<T>(), tile.SIZE, n),
             problem);
     }
+}
+
+// A mask whose rows are shared. One in seven elements is hidden, and all elements of mask row 1.
+template <typename T, kernels::MASK MASK> void masked(const RowSizes &sizes, int mask_rows) {
+  using Kernel = kernels::softmax_masked<T, MASK>;
+  using Mask = std::conditional_t<MASK == kernels::MASK::add, T, std::uint8_t>;
+  const double scale = 0.25;
+  Rows<T> x(sizes.m, sizes.n, sizes.gap_in);
+  x.set([](int row, int) { return uniform(-8, 8) + (row % 3 == 2 ? 200 : 0); });
+  Rows<Mask> mask(mask_rows, sizes.n, 3);
+  mask.set([](int row, int column) {
+    bool is_hidden = column % 7 == 3 || row == 1;
+    return MASK == kernels::MASK::keep ? (is_hidden ? 0 : 1 + column % 200)
+           : is_hidden                 ? -INFINITY
+                                       : float(uniform(-2, 2));
+  });
+  Rows<double> sums(sizes.m, sizes.n, 0);
+  sums.set([&](int row, int column) {
+    double element = mask.at(row % mask_rows, column);
+    return MASK == kernels::MASK::add ? x.at(row, column) * scale + element
+           : element != 0             ? x.at(row, column) * scale
+                                      : -INFINITY;
+  });
+  std::vector<Softmax> rows;
+  for (int row = 0; row < sizes.m; row++)
+    rows.emplace_back(sums, row);
+  auto right = [&](int row, int column) {
+    const Softmax &softmax = rows[size_t(row)];
+    return std::isinf(softmax.top) ? 0 : softmax.of(sums.at(row, column));
+  };
+  for (const auto &tile : Kernel::variants()) {
+    Rows<T> given(sizes.m, sizes.n, sizes.gap_in), y(sizes.m, sizes.n, sizes.gap_out);
+    given.set([&](int row, int column) { return x.at(row, column); });
+    Rows<T> &result = sizes.in_place ? given : y;
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.x = given.data(),
+                                                  .mask = mask.data(),
+                                                  .y = result.data(),
+                                                  .scale = float(scale),
+                                                  .M = sizes.m,
+                                                  .N = sizes.n,
+                                                  .R = mask_rows,
+                                                  .ldx = given.ld,
+                                                  .ldm = mask.ld,
+                                                  .ldy = result.ld},
+                                                 tile));
+    if (problem.empty()) // the sums are rounded to float
+      problem = result.wrong("y", right, rounding<T>() + 2e-5, Softmax::smallest<T>());
+    check(text("softmax_masked<%s, %s> SIZE=%d R=%d", name_of<T>(),
+               MASK == kernels::MASK::add ? "add" : "keep", tile.SIZE, mask_rows) +
+              sizes.text(),
+          problem);
+  }
+}
+
+// NaN and infinities, of which a mask hides the first column.
+template <typename T> void special_masked() {
+  using Kernel = kernels::softmax_masked<T, kernels::MASK::keep>;
+  constexpr int n = 200;
+  for (const auto &tile : Kernel::variants()) {
+    Rows<T> x = unusual<T>(n), y(unusual_count, n, 0), seen = unusual<T>(n);
+    Rows<std::uint8_t> mask(1, n, 0);
+    mask.set([](int, int column) { return column != 0; });
+    seen.set([&](int row, int column) { return column ? x.at(row, column) : -INFINITY; });
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.x = x.data(),
+                                                  .mask = mask.data(),
+                                                  .y = y.data(),
+                                                  .scale = 1,
+                                                  .M = x.m,
+                                                  .N = n,
+                                                  .R = 1,
+                                                  .ldx = n,
+                                                  .ldm = n,
+                                                  .ldy = n},
+                                                 tile));
+    std::vector<Softmax> rows;
+    for (int row = 0; row < x.m; row++)
+      rows.emplace_back(seen, row);
+    auto right = [&](int row, int column) {
+      const Softmax &softmax = rows[size_t(row)];
+      return softmax.top == -INFINITY ? 0 : softmax.of(seen.at(row, column));
+    };
+    if (problem.empty())
+      problem = y.wrong("y", right, rounding<T>(), Softmax::smallest<T>());
+    check(text("softmax_masked<%s> of NaN and infinities, SIZE=%d", name_of<T>(), tile.SIZE),
+          problem);
+  }
 }
 
 // M = 0, or N = 0.
@@ -110,6 +204,10 @@ template <typename T, typename Kernel> void nothing(const char *kernel) {
                            arguments.y = arguments.dy = arguments.dx = y;
                          else
                            arguments.x = arguments.y = y;
+                         if constexpr (requires { arguments.mask; }) {
+                           arguments.mask = y;
+                           arguments.R = 1;
+                         }
                          arguments.M = rows;
                          arguments.N = columns;
                          return Kernel::launch({}, arguments, tile);
@@ -154,11 +252,21 @@ template <typename T> void softmaxes() {
   nothing<T, kernels::softmax<T>>("softmax");
   nothing<T, kernels::softmax_backward<T>>("softmax_backward");
   far_apart<T, kernels::softmax<T>>("softmax");
+  special<T, kernels::log_softmax<T>, LogSoftmax>("log_softmax");
+  nothing<T, kernels::log_softmax<T>>("log_softmax");
+  special_masked<T>();
+  nothing<T, kernels::softmax_masked<T, kernels::MASK::add>>("softmax_masked");
   for (const RowSizes &sizes : row_sizes()) {
     for (const auto &tile : kernels::softmax<T>::variants())
       forward<T, kernels::softmax<T>>("softmax", sizes, tile);
     for (const auto &tile : kernels::softmax_backward<T>::variants())
       backward<T>(sizes, tile);
+    for (const auto &tile : kernels::log_softmax<T>::variants())
+      forward<T, kernels::log_softmax<T>, LogSoftmax>("log_softmax", sizes, tile);
+    for (int mask_rows : {1, 2, 1000}) {
+      masked<T, kernels::MASK::add>(sizes, mask_rows);
+      masked<T, kernels::MASK::keep>(sizes, mask_rows);
+    }
   }
 }
 

@@ -18,7 +18,8 @@ class Rows:
     """A family of matrices. A subclass has case(), and
 
     name        of the family
-    operation   "op" of the external records
+    operation   "op" or "kind" of the external records
+    adds        whether these records add a residual
     shapes      fixed shapes: (TYPE, M, N)
     columns     the smallest and the largest N of random shapes
     matrices    matrices per buffer set, also those that only a peer has
@@ -26,13 +27,15 @@ class Rows:
 
     unit = "GB/s"
     columns = (64, 65536)
+    adds = False
 
     def fixed(self):
         return [dict(M=m, N=n, TYPE=kind) for kind, m, n in self.shapes]
 
     def external(self, record):
-        known = record["op"] == self.operation and "rows" in record and record.get("dtype") in RECORDED
-        if not known or record.get("fused_add"):  # our rms_norm adds no residual
+        is_named = self.operation in (record["op"], record.get("kind"))
+        known = is_named and "rows" in record and record.get("dtype") in RECORDED
+        if not known or record.get("fused_add", False) != self.adds:
             return []
         m, n, kind = record["rows"], record["columns"], RECORDED[record["dtype"]]
         return [dict(M=m, N=n, TYPE=kind)] if self.matrices * m * n * BYTES[kind] <= KEPT_BYTES else []

@@ -1,4 +1,4 @@
-"""softmax: y = exp(x - max) / sum along rows; and its gradient."""
+"""softmax: y = exp(x - max) / sum along rows; its logarithm, its gradient, and with a mask."""
 
 from bench.families import Case, rows
 
@@ -84,4 +84,108 @@ class SoftmaxBackward(rows.Rows):
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(dx[0]))
 
 
-FAMILIES = [Softmax(), SoftmaxBackward()]
+class LogSoftmax(rows.Rows):
+    name = operation = "log_softmax"
+    shapes, columns, matrices = SHAPES, (9, 262144), 2
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+
+        m, n, kind = shape["M"], shape["N"], shape["TYPE"]
+        size = 2 * m * n * rows.BYTES[kind]
+        sets = b.sets(size)
+        x, y = b.random(sets, (m, n), kind, -4, 4), b.empty(sets, (m, n), kind)
+        ours = rows.launches(b, f"log_softmax_{kind}", sets, x=x, y=y, M=m, N=n, ldx=n, ldy=n)
+
+        def error_of(part):
+            reference = torch.log_softmax(x[0][part].double(), 1)
+            # exp has an error of 2 + 1.3 * 8 units in the last place, log one of 5.
+            before = rows.sum_error(n) + 2 * 12.4 * rows.UNIT + 12 * rows.UNIT * reference.abs()
+            return check.error(y[0][part], reference, before)
+
+        def error():
+            return rows.worst(m, n, error_of)
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(lambda x: torch.log_softmax(x, 1), x),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: torch.log_softmax(x, 1)), x),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
+
+
+class SoftmaxMasked:
+    """Scores of an attention, such as M = heads * queries. R rows of the mask are for all heads."""
+
+    name, unit = "softmax_masked", "GB/s"
+    scale = 0.5
+
+    def fixed(self):
+        return [dict(M=m, N=n, R=r, MASK=mask, TYPE=kind) for m, n, r, mask, kind in (
+            (32768, 1024, 1024, "keep", "half"), (131072, 4096, 4096, "keep", "half"),
+            (65536, 512, 512, "add", "bfloat16"), (98304, 2048, 2048, "add", "bfloat16"),
+            (16384, 8191, 8191, "add", "half"), (32768, 4096, 1, "keep", "bfloat16"),
+            (16384, 2048, 2048, "add", "float"), (100000, 197, 197, "keep", "half"))]
+
+    def external(self, record):
+        return []  # the records have no masks
+
+    def random(self, sizes):
+        m, n = sizes.size(1, 2**20), sizes.size(9, 65536)
+        found = dict(M=m, N=n, R=sizes.choose(1, sizes.size(1, 4096)), MASK=sizes.choose("add", "keep"),
+                     TYPE=sizes.choose(*rows.TYPES))
+        return found if 2**15 <= m * n <= 2**28 else None
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+
+        m, n, r, kind = shape["M"], shape["N"], shape["R"], shape["TYPE"]
+        keeps = shape["MASK"] == "keep"
+        size = 2 * m * n * rows.BYTES[kind] + min(m, r) * n * (1 if keeps else rows.BYTES[kind])
+        sets = b.sets(size)
+        x, y = b.random(sets, (m, n), kind, -4, 4), b.empty(sets, (m, n), kind)
+        if keeps:
+            mask = b.random(sets, (r, n), "uint8", 0, 1)
+            for each in mask:
+                each[:, 0] = 1  # PyTorch's softmax of a hidden row is NaN
+        else:
+            mask = [each.masked_fill_(each < -1, float("-inf")) for each in b.random(sets, (r, n), kind, -2, 2)]
+            for each in mask:
+                each[:, 0] = 0
+        ours = rows.launches(b, f"softmax_masked_{kind}_{shape['MASK']}", sets, x=x, mask=mask, y=y,
+                             scale=self.scale, M=m, N=n, R=r, ldx=n, ldm=n, ldy=n)
+
+        def scores(x, mask):
+            if keeps:
+                return (x * self.scale).masked_fill(mask == 0, float("-inf"))
+            return x * self.scale + mask
+
+        def error_of(part):
+            numbers = torch.arange(m, device=x[0].device)[part] % r
+            reference = torch.softmax(scores(x[0][part].double(), mask[0][numbers].double()), 1)
+            # exp has an error of 2 + 1.3 * 8 units in the last place, in the numerator and in the sum.
+            # Its argument is rounded, too.
+            relative = rows.sum_error(n) + (4 * 12.4 + 32) * rows.UNIT
+            return check.error(y[0][part], reference, relative * reference)
+
+        def error():
+            return rows.worst(m, n, error_of)
+
+        def softmax(x, mask):
+            if m % r == 0:
+                return torch.softmax(scores(x.view(-1, r, n), mask), 2)
+            return torch.softmax(scores(x, mask.repeat(-(-m // r), 1)[:m]), 1)
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(softmax, x, mask),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(softmax), x, mask),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
+
+
+FAMILIES = [Softmax(), SoftmaxBackward(), LogSoftmax(), SoftmaxMasked()]
