@@ -104,6 +104,53 @@ std::vector<Run> rms_norms(const Variant &variant, std::mt19937 &random, const S
   });
 }
 
+// Norms of x + residual, whose elements are 1 above or below the mean of a row; 0 for RMS norm.
+std::vector<Run> sum_norms(const Variant &variant, std::mt19937 &random, bool centered) {
+  return runs_by_row(variant, [&](Run &run, int n) {
+    Numbers numbers = {variant.type()};
+    Matrix x = add_matrix(run.memory, "x", numbers, row_count, n, n + 3, &random);
+    Matrix residual = add_matrix(run.memory, "residual", numbers, row_count, n, n, nullptr);
+    std::vector<Matrix> pointers = {x, residual};
+    pointers.push_back(add_vector(run, "gain", variant.type(), n, &random));
+    if (centered)
+      pointers.push_back(add_vector(run, "bias", variant.type(), n, &random));
+    Matrix sum = add_matrix(run.memory, "sum", numbers, row_count, n, n + 2, nullptr);
+    Matrix y = add_matrix(run.memory, "y", numbers, row_count, n, n + 1, nullptr);
+    Matrix gain = pointers[2], bias = pointers.back();
+    pointers.insert(pointers.end(), {sum, y});
+    auto mean_of = [centered](int64_t row) { return centered ? double(5 * row) : 0; };
+    for (int row = 0; row < row_count; row++) {
+      std::vector<int> above = signs(n, random);
+      for (int i = 0; i < n; i++)
+        set(run, residual, row, i,
+            mean_of(row) + above[size_t(i)] - value_at(run.memory, x, row, i));
+    }
+    for (const Matrix &matrix : pointers)
+      run.launch.arguments.push_back(Element::pointer(matrix.buffer));
+    run.launch.arguments.push_back(Element::of_number(epsilon));
+    for (int64_t number : {int64_t(row_count), int64_t(n), x.ld, residual.ld, sum.ld, y.ld})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=](const Memory &memory) {
+      auto sum_of = [&](int64_t row, int64_t i) {
+        return value_at(memory, x, row, i) + value_at(memory, residual, row, i);
+      };
+      return check_matrix(memory, sum, sum_of) +
+             check_matrix(memory, y, [&](int64_t row, int64_t i) {
+               return (sum_of(row, i) - mean_of(row)) * 0.5 * value_at(memory, gain, 0, i) +
+                      (centered ? value_at(memory, bias, 0, i) : 0);
+             });
+    };
+  });
+}
+
+std::vector<Run> layer_norms_of_sums(const Variant &variant, std::mt19937 &random, const Steps &) {
+  return sum_norms(variant, random, true);
+}
+
+std::vector<Run> rms_norms_of_sums(const Variant &variant, std::mt19937 &random, const Steps &) {
+  return sum_norms(variant, random, false);
+}
+
 // Gradients of layer_norm if `centered`, else of rms_norm, which subtracts no mean.
 std::vector<Run> row_gradients(const Variant &variant, std::mt19937 &random, bool centered) {
   return runs_by_row(variant, [&](Run &run, int n) {
@@ -392,6 +439,8 @@ std::vector<TestKernel> normalizations() {
       {"kernels/batch_norm_training.tc", false, batch_norms_in_training, {}},
       {"kernels/layer_norm_backward.tc", false, layer_norm_gradients, {}},
       {"kernels/layer_norm_backward_weights.tc", false, layer_norm_weights, {}},
+      {"kernels/add_layer_norm.tc", false, layer_norms_of_sums, {}},
+      {"kernels/add_rms_norm.tc", false, rms_norms_of_sums, {}},
       {"kernels/rms_norm.tc", false, rms_norms, {}},
       {"kernels/rms_norm_backward.tc", false, rms_norm_gradients, {}},
       {"kernels/rms_norm_backward_weights.tc", false, rms_norm_weights, {}},

@@ -35,7 +35,8 @@ class Case:
 
 def families():
     """All families, in the order of the table."""
-    from bench.families import batch_norm, cross_entropy, dropout, moves, norms, reductions, softmax
+    from bench.families import batch_norm, cross_entropy, dropout, moves, norms
+    from bench.families import reductions, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
     return [

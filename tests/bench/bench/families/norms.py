@@ -1,4 +1,4 @@
-"""layer_norm and rms_norm of rows: forward, the gradient for x, and the gradients for gain and bias.
+"""layer_norm and rms_norm of rows, and of sums of rows; the gradients for x, and for gain and bias.
 
 Layer norm is centered: it subtracts the mean of the row, and it has a bias.
 """
@@ -23,13 +23,13 @@ def no_cudnn():
 
 
 class Norm(rows.Rows):
-    """The common parts of the three families of a norm."""
+    """The common parts of the four families of a norm."""
 
-    suffix, matrices = "", 2
+    prefix, suffix, matrices = "", "", 2
 
     def __init__(self, centered):
         self.centered, self.operation = centered, "layer_norm" if centered else "rms_norm"
-        self.name = self.operation + self.suffix
+        self.name = self.prefix + self.operation + self.suffix
         self.shapes = LAYER_NORM if centered else RMS_NORM
 
     def only_centered(self, **arguments):
@@ -91,6 +91,54 @@ class Forward(Norm):
             **self.only_centered(**tile_cpp),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
+
+
+class OfSum(Norm):
+    """The norm of x + residual. The kernel also writes the sum, rounded to TYPE, which it normalizes."""
+
+    prefix, matrices, adds = "add_", 4, True
+
+    def case(self, b, shape):
+        from torch.nn import functional
+
+        from bench import check
+        from bench.peers import pytorch
+
+        m, n, kind = shape["M"], shape["N"], shape["TYPE"]
+        size = (4 * m * n + (2 if self.centered else 1) * n) * rows.BYTES[kind]
+        sets = b.sets(size)
+        x, residual = b.random(sets, (m, n), kind), b.random(sets, (m, n), kind)
+        total, y = b.empty(sets, (m, n), kind), b.empty(sets, (m, n), kind)
+        gain = b.random(sets, (n,), kind)
+        bias = b.random(sets, (n,), kind) if self.centered else [None] * sets
+        ours = rows.launches(b, f"{self.name}_{kind}", sets, x=x, residual=residual, gain=gain, sum=total, y=y,
+                             epsilon=EPSILON, M=m, N=n, ldx=n, ldr=n, lds=n, ldy=n,
+                             **self.only_centered(bias=bias))
+
+        def error_of(part):
+            added = (x[0][part].float() + residual[0][part].float()).to(x[0].dtype)
+            away, _, factor, shift = self.statistics(added.double())
+            scale = factor * gain[0].double()
+            offset = bias[0].double() if self.centered else 0 * scale
+            before = (rows.sum_error(n) * (away * scale).abs() + shift * scale.abs()
+                      + 4 * rows.UNIT * offset.abs())
+            return max(check.difference(total[0][part], added),
+                       check.error(y[0][part], away * scale + offset, before))
+
+        def error():
+            return rows.worst(m, n, error_of)
+
+        def norm(x, residual, gain, bias):
+            added = x + residual
+            if self.centered:
+                return added, functional.layer_norm(added, (n,), gain, bias, EPSILON)
+            return added, functional.rms_norm(added, (n,), gain, EPSILON)
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(norm, x, residual, gain, bias),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(norm), x, residual, gain, bias),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(total[0], y[0]))
 
 
 class Backward(Norm):
@@ -202,4 +250,4 @@ class BackwardWeights(Norm):
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(dgain[0], dbias[0]))
 
 
-FAMILIES = [family(centered) for centered in (True, False) for family in (Forward, Backward, BackwardWeights)]
+FAMILIES = [family(centered) for centered in (True, False) for family in (Forward, OfSum, Backward, BackwardWeights)]

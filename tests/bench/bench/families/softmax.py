@@ -154,9 +154,9 @@ class SoftmaxMasked:
             for each in mask:
                 each[:, 0] = 1  # PyTorch's softmax of a hidden row is NaN
         else:
-            mask = [each.masked_fill_(each < -1, float("-inf")) for each in b.random(sets, (r, n), kind, -2, 2)]
+            mask = b.random(sets, (r, n), kind, -2, 2)
             for each in mask:
-                each[:, 0] = 0
+                each.masked_fill_(each < -1, float("-inf"))[:, 0] = 0
         ours = rows.launches(b, f"softmax_masked_{kind}_{shape['MASK']}", sets, x=x, mask=mask, y=y,
                              scale=self.scale, M=m, N=n, R=r, ldx=n, ldm=n, ldy=n)
 
