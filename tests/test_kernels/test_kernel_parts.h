@@ -142,6 +142,7 @@ inline int64_t promised_multiple(const Variant &variant) {
 std::vector<TestKernel> attentions();
 std::vector<TestKernel> convolutions();
 std::vector<TestKernel> dropouts();
+std::vector<TestKernel> elementwise_kernels();
 std::vector<TestKernel> more_products();
 std::vector<TestKernel> normalizations();
 std::vector<TestKernel> reductions();

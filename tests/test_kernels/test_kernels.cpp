@@ -708,6 +708,7 @@ std::vector<TestKernel> all_test_kernels() {
   };
   add(attentions());
   add(dropouts());
+  add(elementwise_kernels());
   add(normalizations());
   add(softmaxes_and_losses());
   add(transpositions());

@@ -35,7 +35,7 @@ class Case:
 
 def families():
     """All families, in the order of the table."""
-    from bench.families import batch_norm, cross_entropy, dropout, moves, norms
+    from bench.families import batch_norm, cross_entropy, dropout, glu, moves, norms
     from bench.families import reductions, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
@@ -46,6 +46,7 @@ def families():
         *norms.FAMILIES,
         *cross_entropy.FAMILIES,
         *dropout.FAMILIES,
+        *glu.FAMILIES,
         *batch_norm.FAMILIES,
         *reductions.FAMILIES,
         *moves.FAMILIES,

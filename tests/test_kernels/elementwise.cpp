@@ -1,0 +1,90 @@
+// Test data for gated linear units, rotary embeddings, quantization, embeddings, and gradients. See
+// test_kernels.h.
+
+#include "test_kernels/test_kernel_parts.h"
+
+namespace tritonc::test {
+namespace {
+
+// N: less than a tile, one tile, several tiles; and of one row and of several.
+std::vector<Run> on_rows(const Variant &variant, const std::function<void(Run &, int, int)> &fill) {
+  int size = variant.number("SIZE");
+  std::vector<Run> runs;
+  for (auto [m, n] : {std::pair(1, 1), {9, 12}, {1, size}, {2, 2 * size + 9}}) {
+    Run run;
+    run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
+    run.launch.grid = {m * ((n + size - 1) / size), 1, 1};
+    fill(run, m, n);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+void add_arguments(Run &run, const std::vector<Matrix> &pointers,
+                   const std::vector<int64_t> &numbers) {
+  for (const Matrix &matrix : pointers)
+    run.launch.arguments.push_back(Element::pointer(matrix.buffer));
+  for (int64_t number : numbers)
+    run.launch.arguments.push_back(integer(number));
+}
+
+// At these gates, the activation is 0 or the gate, and its slope 0 or 1, for every FUNCTION. At 0,
+// the slope is 1/2.
+Matrix add_gates(Run &run, Elem elem, int m, int n, std::mt19937 &random) {
+  Matrix gate = add_matrix(run.memory, "gate", {elem}, m, n, n + 3, nullptr);
+  for (int row = 0; row < m; row++)
+    for (int i = 0; i < n; i++)
+      run.memory[gate.buffer].elements[gate.at(row, i)] =
+          Element::of_number(std::vector<double>{-256, 0, 128, 256}[random() % 4]);
+  return gate;
+}
+
+std::vector<Run> units(const Variant &variant, std::mt19937 &random, const Steps &) {
+  Numbers numbers = {variant.type()};
+  return on_rows(variant, [&](Run &run, int m, int n) {
+    Matrix gate = add_gates(run, variant.type(), m, n, random);
+    Matrix up = add_matrix(run.memory, "up", numbers, m, n, n + 3, &random);
+    Matrix y = add_matrix(run.memory, "y", numbers, m, n, n + 1, nullptr);
+    add_arguments(run, {gate, up, y}, {m, n, gate.ld, y.ld});
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, y, [&](int64_t row, int64_t i) {
+        return std::max(value_at(memory, gate, row, i), 0.0) * value_at(memory, up, row, i);
+      });
+    };
+  });
+}
+
+std::vector<Run> unit_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
+  Numbers numbers = {variant.type()};
+  return on_rows(variant, [&](Run &run, int m, int n) {
+    Matrix gate = add_gates(run, variant.type(), m, n, random);
+    Matrix up = add_matrix(run.memory, "up", numbers, m, n, n + 3, &random);
+    Matrix dy = add_matrix(run.memory, "dy", numbers, m, n, n, &random);
+    Matrix dgate = add_matrix(run.memory, "dgate", numbers, m, n, n + 1, nullptr);
+    Matrix dup = add_matrix(run.memory, "dup", numbers, m, n, n + 1, nullptr);
+    add_arguments(run, {gate, up, dy, dgate, dup}, {m, n, gate.ld, dy.ld, dup.ld});
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, dup,
+                          [&](int64_t row, int64_t i) {
+                            return value_at(memory, dy, row, i) *
+                                   std::max(value_at(memory, gate, row, i), 0.0);
+                          }) +
+             check_matrix(memory, dgate, [&](int64_t row, int64_t i) {
+               double x = value_at(memory, gate, row, i);
+               double slope = x == 0 ? 0.5 : x > 0 ? 1 : 0;
+               return value_at(memory, dy, row, i) * value_at(memory, up, row, i) * slope;
+             });
+    };
+  });
+}
+
+} // namespace
+
+std::vector<TestKernel> elementwise_kernels() {
+  return {
+      {"kernels/glu.tc", false, units, {}},
+      {"kernels/glu_backward.tc", false, unit_gradients, {}},
+  };
+}
+
+} // namespace tritonc::test
