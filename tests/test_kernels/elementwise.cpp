@@ -78,12 +78,55 @@ std::vector<Run> unit_gradients(const Variant &variant, std::mt19937 &random, co
   });
 }
 
+// One head with part of a tile; heads with a tile, and with two tiles. Every second run is inverse.
+std::vector<Run> rotations(const Variant &variant, std::mt19937 &random, const Steps &) {
+  constexpr int table_rows = 5, tokens = 3;
+  bool are_halves = variant["APART"] == "true", is_inverse = false;
+  int td = variant.number("TD"), th = variant.number("TH");
+  Numbers numbers = {variant.type()};
+  std::vector<Run> runs;
+  for (auto [heads, pairs] : {std::pair(1, 4), {th + 1, td}, {2, td + 8}}) {
+    is_inverse = !is_inverse;
+    Run run;
+    run.text = "heads=" + std::to_string(heads) + " pairs=" + std::to_string(pairs);
+    int head = 2 * pairs, columns = heads * head;
+    Matrix x = add_matrix(run.memory, "x", numbers, tokens, columns, columns + 8, &random);
+    std::vector<double> rows = {3, 0, 4};
+    int positions = run.memory.add("positions", Elem::i32, rows);
+    Matrix cosines =
+        add_matrix(run.memory, "cosines", numbers, table_rows, pairs, pairs + 1, &random);
+    Matrix sines = add_matrix(run.memory, "sines", numbers, table_rows, pairs, pairs + 1, &random);
+    Matrix y = add_matrix(run.memory, "y", numbers, tokens, columns, columns + 16, nullptr);
+    run.launch.grid = {tokens, (pairs + td - 1) / td, 1};
+    run.launch.arguments = {Element::pointer(x.buffer), Element::pointer(positions),
+                            Element::pointer(cosines.buffer), Element::pointer(sines.buffer),
+                            Element::pointer(y.buffer)};
+    for (int64_t number : {int64_t(is_inverse), int64_t(tokens), int64_t(heads), int64_t(pairs),
+                           x.ld, int64_t(head), y.ld, int64_t(head), cosines.ld})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=, pairs = pairs](const Memory &memory) {
+      return check_matrix(memory, y, [&](int64_t token, int64_t column) {
+        int64_t in_head = column % head, d = are_halves ? in_head % pairs : in_head / 2;
+        bool is_first = are_halves ? in_head < pairs : in_head % 2 == 0;
+        int64_t apart = are_halves ? pairs : 1, row = int64_t(rows[size_t(token)]);
+        double other = value_at(memory, x, token, is_first ? column + apart : column - apart);
+        double sine = value_at(memory, sines, row, d);
+        return value_at(memory, x, token, column) * value_at(memory, cosines, row, d) +
+               (is_first == is_inverse ? sine : -sine) * other;
+      });
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 } // namespace
 
 std::vector<TestKernel> elementwise_kernels() {
   return {
       {"kernels/glu.tc", false, units, {}},
       {"kernels/glu_backward.tc", false, unit_gradients, {}},
+      {"kernels/rope.tc", false, rotations, {}},
   };
 }
 

@@ -36,7 +36,7 @@ class Case:
 def families():
     """All families, in the order of the table."""
     from bench.families import batch_norm, cross_entropy, dropout, glu, moves, norms
-    from bench.families import reductions, softmax
+    from bench.families import reductions, rope, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
     return [
@@ -47,6 +47,7 @@ def families():
         *cross_entropy.FAMILIES,
         *dropout.FAMILIES,
         *glu.FAMILIES,
+        *rope.FAMILIES,
         *batch_norm.FAMILIES,
         *reductions.FAMILIES,
         *moves.FAMILIES,
