@@ -223,12 +223,55 @@ std::vector<Run> cross_entropy_gradients(const Variant &variant, std::mt19937 &r
   return runs;
 }
 
+// Losses and gradients. With one, two and four elements that equal the maximum, the probabilities
+// are powers of two.
+std::vector<Run> losses_and_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
+  constexpr double factor = 0.5;
+  std::vector<Run> runs;
+  for (int n : lengths(variant))
+    runs.push_back(run_of_rows(n, [&](Run &run) {
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
+      int labels = add_labels(run, n);
+      Matrix loss = add_matrix(run.memory, "loss", {Elem::f32}, 1, rows, rows, nullptr);
+      Matrix dx = add_matrix(run.memory, "dx", {variant.type()}, rows, n, n + 1, nullptr);
+      for (int row = 0; row < rows; row++)
+        fill_row(run, x, row, some_of(count_of(row, n), n, random), 8 * row);
+      run.launch.arguments = {Element::pointer(x.buffer),
+                              Element::pointer(labels),
+                              Element::pointer(loss.buffer),
+                              Element::pointer(dx.buffer),
+                              Element::of_number(factor),
+                              integer(rows),
+                              integer(n),
+                              integer(x.ld),
+                              integer(dx.ld)};
+      run.check = [=](const Memory &memory) {
+        auto counts = [&](int64_t row) { return label_of(row, n) >= 0 && label_of(row, n) < n; };
+        auto loss_of = [&](int64_t, int64_t row) {
+          double log_count = rounded(Elem::f32, std::log(double(count_of(row, n))));
+          double log_sum = rounded(Elem::f32, double(8 * row) + log_count);
+          return counts(row)
+                     ? rounded(Elem::f32, log_sum - value_at(memory, x, row, label_of(row, n)))
+                     : 0;
+        };
+        auto gradient_of = [&](int64_t row, int64_t column) {
+          bool is_top = value_at(memory, x, row, column) != far_below;
+          double probability = is_top ? 1.0 / count_of(row, n) : 0;
+          return counts(row) ? factor * (probability - (column == label_of(row, n))) : 0;
+        };
+        return check_matrix(memory, loss, loss_of) + check_matrix(memory, dx, gradient_of);
+      };
+    }));
+  return runs;
+}
+
 } // namespace
 
 std::vector<TestKernel> softmaxes_and_losses() {
   return {
       {"kernels/cross_entropy.tc", false, cross_entropies, {}},
       {"kernels/cross_entropy_backward.tc", false, cross_entropy_gradients, {}},
+      {"kernels/cross_entropy_gradient.tc", false, losses_and_gradients, {}},
       {"kernels/log_softmax.tc", false, log_softmaxes, {}},
       {"kernels/softmax_masked.tc", false, masked_softmaxes, {}},
       {"kernels/softmax_backward.tc", false, softmax_gradients, {}},

@@ -1,4 +1,4 @@
-// Cross-entropy of rows with labels, and its gradient.
+// Cross-entropy of rows with labels, its gradient, and both in one launch.
 
 #include "rows.h"
 
@@ -84,6 +84,72 @@ template <typename T> void losses(const RowSizes &sizes) {
     check(text("cross_entropy_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(),
           problem);
   }
+
+  const double factor = 0.125;
+  for (const auto &tile : kernels::cross_entropy_gradient<T>::variants()) {
+    Rows<T> copy(sizes.m, sizes.n, sizes.gap_in), dx(sizes.m, sizes.n, sizes.gap_out);
+    copy.set([&](int row, int column) { return x.at(row, column); });
+    Rows<T> &result = sizes.in_place ? copy : dx;
+    Rows<float> device_loss(1, sizes.m, 0);
+    std::string problem =
+        outcome(kernels::cross_entropy_gradient<T>::launch({},
+                                                           {.x = copy.data(),
+                                                            .labels = given.data(),
+                                                            .loss = device_loss.data(),
+                                                            .dx = result.data(),
+                                                            .factor = float(factor),
+                                                            .M = sizes.m,
+                                                            .N = sizes.n,
+                                                            .ldx = copy.ld,
+                                                            .lddx = result.ld},
+                                                           tile));
+    auto right = [&](int row, int column) {
+      double probability = std::exp(x.at(row, column) - log_sums[size_t(row)]);
+      return counts(row) ? (probability - (column == label[size_t(row)] ? 1 : 0)) * factor : 0;
+    };
+    if (problem.empty())
+      problem = first_of({device_loss.wrong("loss", loss, 1e-5, 5e-5),
+                          result.wrong("dx", right, rounding<T>(), 1e-6)});
+    check(text("cross_entropy_gradient<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(),
+          problem);
+  }
+}
+
+// The losses, and NaN in each element of the gradient of a row whose sum is not a finite number > 0.
+template <typename T, typename Loss>
+void check_unusual_gradient(Rows<T> &x, Array<int> &labels, int label, Loss loss_of) {
+  using Kernel = kernels::cross_entropy_gradient<T>;
+  for (const auto &tile : Kernel::variants()) {
+    Rows<T> dx(x.m, x.n, 0);
+    Rows<float> loss(1, x.m, 0);
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.x = x.data(),
+                                                  .labels = labels.data(),
+                                                  .loss = loss.data(),
+                                                  .dx = dx.data(),
+                                                  .factor = 1,
+                                                  .M = x.m,
+                                                  .N = x.n,
+                                                  .ldx = x.ld,
+                                                  .lddx = dx.ld},
+                                                 tile));
+    auto right = [&](int row, int column) {
+      double sum = 0;
+      for (int i = 0; i < x.n; i++)
+        sum += std::exp(x.at(row, i));
+      if (label < 0)
+        return 0.0;
+      if (std::isinf(sum) || sum == 0)
+        return double(NAN);
+      return std::exp(x.at(row, column)) / sum - (column == label);
+    };
+    if (problem.empty())
+      problem = first_of(
+          {loss.wrong("loss", loss_of, 1e-5, 1e-5), dx.wrong("dx", right, rounding<T>(), 1e-5)});
+    check(text("cross_entropy_gradient<%s> of NaN and infinities, SIZE=%d label=%d", name_of<T>(),
+               tile.SIZE, label),
+          problem);
+  }
 }
 
 // Rows with NaN and infinities: the loss is that of the sum of exponentials, for every valid label.
@@ -121,10 +187,29 @@ template <typename T> void special() {
       check(text("cross_entropy<%s> of NaN and infinities, SIZE=%d label=%d", name_of<T>(),
                  tile.SIZE, label),
             problem);
+      check_unusual_gradient(x, given, label, loss_of);
     }
 }
 
+// M = 0: the launch does nothing. N = 0: it fails.
+template <typename T> void nothing() {
+  using Kernel = kernels::cross_entropy_gradient<T>;
+  auto launch = [](T *memory, int m, int n) {
+    typename Kernel::args arguments = {.x = memory, .dx = memory, .factor = 1, .M = m, .N = n};
+    arguments.labels = reinterpret_cast<int *>(memory);
+    arguments.loss = reinterpret_cast<float *>(memory);
+    return Kernel::launch({}, arguments);
+  };
+  check_nothing<T>("cross_entropy_gradient with M=0",
+                   [&](T *memory) { return launch(memory, 0, 5); });
+  Array<T> memory(8);
+  bool is_refused = launch(memory.data(), 5, 0).code() == tritonc::status_code::requirement_failed;
+  check("cross_entropy_gradient with N=0", is_refused ? "" : "the launch succeeds");
+}
+
 void test() {
+  nothing<tritonc::half>();
+  nothing<float>();
   special<tritonc::half>();
   special<tritonc::bfloat16>();
   special<float>();

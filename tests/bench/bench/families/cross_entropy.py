@@ -1,4 +1,4 @@
-"""cross_entropy: loss = log(sum(exp(x))) - x[label] for each row; and its gradient."""
+"""cross_entropy: loss = log(sum(exp(x))) - x[label] for each row; its gradient; and both in one launch."""
 
 from bench.families import Case, rows
 
@@ -116,4 +116,54 @@ class CrossEntropyBackward(rows.Rows):
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(dx[0]))
 
 
-FAMILIES = [CrossEntropy(), CrossEntropyBackward()]
+class CrossEntropyGradient(rows.Rows):
+    """The losses and the gradient of their mean, which has its own memory, so that launches can repeat."""
+
+    name, operation = "cross_entropy_gradient", "cross_entropy"
+    shapes, columns, matrices = SHAPES, (100, 262144), 4
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+
+        m, n, kind = shape["M"], shape["N"], shape["TYPE"]
+        size = 2 * m * n * rows.BYTES[kind] + 8 * m
+        sets = b.sets(size)
+        x, labels = b.random(sets, (m, n), kind, -4, 4), b.random(sets, (m,), "int", 0, n - 1)
+        loss, dx, factor = b.empty(sets, (m,), "float"), b.empty(sets, (m, n), kind), 1.0
+        ours = rows.launches(b, f"cross_entropy_gradient_{kind}", sets, x=x, labels=labels, loss=loss, dx=dx,
+                             factor=factor, M=m, N=n, ldx=n, lddx=n)
+        long_labels = [each.long() for each in labels]
+
+        def error_of(part):
+            values = x[0][part].double()
+            log_sums = torch.logsumexp(values, 1, keepdim=True)
+            chosen = values.gather(1, long_labels[0][part, None])
+            of_sum = rows.sum_error(n) + 2 * 12.4 * rows.UNIT
+            of_loss = of_sum + 10 * rows.UNIT * (log_sums.abs() + values.amax(1, keepdim=True).abs())
+            probabilities = (values - log_sums).exp()
+            is_label = torch.arange(n, device=values.device) == labels[0][part, None]
+            reference = (probabilities - is_label.double()) * factor
+            of_gradient = (of_sum + 2 * 12.4 * rows.UNIT) * probabilities + 4 * rows.UNIT * reference.abs()
+            return max(check.error(loss[0][part], (log_sums - chosen)[:, 0], of_loss[:, 0]),
+                       check.error(dx[0][part], reference, of_gradient))
+
+        def error():
+            return rows.worst(m, n, error_of)
+
+        def losses(x, labels):
+            log_softmax = torch.log_softmax(x.float(), 1)
+            is_label = torch.arange(n, device=x.device) == labels[:, None]
+            gradient = (log_softmax.exp() - is_label.float()).to(x.dtype)
+            return -log_softmax.gather(1, labels[:, None]), gradient
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(losses, x, long_labels),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(losses), x, long_labels),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(loss[0], dx[0]))
+
+
+FAMILIES = [CrossEntropy(), CrossEntropyBackward(), CrossEntropyGradient()]
