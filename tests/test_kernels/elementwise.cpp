@@ -120,12 +120,55 @@ std::vector<Run> rotations(const Variant &variant, std::mt19937 &random, const S
   return runs;
 }
 
+// The largest element of a group is a power of two times the limit, so scales and results are
+// exact. One group is 0, and `least` is its largest.
+std::vector<Run> quantizations(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int size = variant.number("SIZE");
+  bool is_float = variant["OUT_TYPE"] == "e4m3";
+  double limit = is_float ? 448 : 127;
+  std::vector<Run> runs;
+  for (auto [m, n, group] : {std::tuple(2, 12, 12), {2, 2 * size + 7, 2 * size + 7}, {3, 40, 16}}) {
+    Run run;
+    run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
+    int groups = (n + group - 1) / group;
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, &random);
+    Matrix q =
+        add_matrix(run.memory, "q", {is_float ? Elem::e4m3 : Elem::i8}, m, n, n + 1, nullptr);
+    Matrix scales = add_matrix(run.memory, "scales", {Elem::f32}, m, groups, groups + 1, nullptr);
+    auto scale_of = [](int64_t row, int64_t g) {
+      return row == 0 && g == 0 ? 0.25 : 1 << (row + g);
+    };
+    for (int row = 0; row < m; row++)
+      for (int i = 0; i < n; i++) {
+        Element &element = run.memory[x.buffer].elements[x.at(row, i)];
+        int g = i / group;
+        double value = i % group == 3 ? -limit : element.number;
+        element = Element::of_number(row == 0 && g == 0 ? 0 : value * scale_of(row, g));
+      }
+    run.launch.grid = {m * groups, 1, 1};
+    add_arguments(run, {x, q, scales}, {});
+    run.launch.arguments.push_back(Element::of_number(limit / 4));
+    for (int64_t number : {int64_t(group), int64_t(m), int64_t(n), x.ld, q.ld, scales.ld})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=, group = group](const Memory &memory) {
+      return check_matrix(memory, q,
+                          [&](int64_t row, int64_t i) {
+                            return value_at(memory, x, row, i) / scale_of(row, i / group);
+                          }) +
+             check_matrix(memory, scales, scale_of);
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 } // namespace
 
 std::vector<TestKernel> elementwise_kernels() {
   return {
       {"kernels/glu.tc", false, units, {}},
       {"kernels/glu_backward.tc", false, unit_gradients, {}},
+      {"kernels/quantize.tc", false, quantizations, {}},
       {"kernels/rope.tc", false, rotations, {}},
   };
 }

@@ -36,7 +36,7 @@ class Case:
 def families():
     """All families, in the order of the table."""
     from bench.families import batch_norm, cross_entropy, dropout, glu, moves, norms
-    from bench.families import reductions, rope, softmax
+    from bench.families import quantize, reductions, rope, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
     return [
@@ -48,6 +48,7 @@ def families():
         *dropout.FAMILIES,
         *glu.FAMILIES,
         *rope.FAMILIES,
+        *quantize.FAMILIES,
         *batch_norm.FAMILIES,
         *reductions.FAMILIES,
         *moves.FAMILIES,
