@@ -162,10 +162,63 @@ std::vector<Run> quantizations(const Variant &variant, std::mt19937 &random, con
   return runs;
 }
 
+constexpr int table_rows = 4;
+
+// Each id occurs, some twice. One is too large, one negative.
+int add_ids(Run &run, int m, std::vector<int64_t> &ids) {
+  std::vector<double> values;
+  for (int row = 0; row < m; row++)
+    ids.push_back(row % 7 == 5 ? table_rows : row % 7 == 6 ? -3 : row * 3 % table_rows);
+  values.assign(ids.begin(), ids.end());
+  return run.memory.add("ids", Elem::i32, values);
+}
+
+std::vector<Run> embeddings(const Variant &variant, std::mt19937 &random, const Steps &) {
+  Numbers numbers = {variant.type()};
+  return on_rows(variant, [&](Run &run, int m, int n) {
+    std::vector<int64_t> ids;
+    Matrix table = add_matrix(run.memory, "table", numbers, table_rows, n, n + 3, &random);
+    int given = add_ids(run, m, ids);
+    Matrix y = add_matrix(run.memory, "y", numbers, m, n, n + 1, nullptr);
+    run.launch.arguments = {Element::pointer(table.buffer), Element::pointer(given),
+                            Element::pointer(y.buffer)};
+    add_arguments(run, {}, {table_rows, m, n, table.ld, y.ld});
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, y, [&](int64_t row, int64_t i) {
+        int64_t id = ids[size_t(row)];
+        return id >= 0 && id < table_rows ? value_at(memory, table, id, i) : 0;
+      });
+    };
+  });
+}
+
+std::vector<Run> embedding_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
+  return on_rows(variant, [&](Run &run, int m, int n) {
+    std::vector<int64_t> ids;
+    Matrix dy = add_matrix(run.memory, "dy", {variant.type()}, m, n, n + 3, &random);
+    int given = add_ids(run, m, ids);
+    Matrix dtable = add_matrix(run.memory, "dtable", {Elem::f32}, table_rows, n, n + 1, &random);
+    run.launch.arguments = {Element::pointer(dy.buffer), Element::pointer(given),
+                            Element::pointer(dtable.buffer)};
+    add_arguments(run, {}, {table_rows, m, n, dy.ld, dtable.ld});
+    Memory before = run.memory;
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, dtable, [&](int64_t id, int64_t i) {
+        double sum = value_at(before, dtable, id, i);
+        for (int row = 0; row < m; row++)
+          sum += ids[size_t(row)] == id ? value_at(memory, dy, row, i) : 0;
+        return sum;
+      });
+    };
+  });
+}
+
 } // namespace
 
 std::vector<TestKernel> elementwise_kernels() {
   return {
+      {"kernels/embedding.tc", false, embeddings, {}},
+      {"kernels/embedding_backward.tc", false, embedding_gradients, {}},
       {"kernels/glu.tc", false, units, {}},
       {"kernels/glu_backward.tc", false, unit_gradients, {}},
       {"kernels/quantize.tc", false, quantizations, {}},

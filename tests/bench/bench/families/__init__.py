@@ -35,7 +35,7 @@ class Case:
 
 def families():
     """All families, in the order of the table."""
-    from bench.families import batch_norm, cross_entropy, dropout, glu, moves, norms
+    from bench.families import batch_norm, cross_entropy, dropout, embedding, glu, moves, norms
     from bench.families import quantize, reductions, rope, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
@@ -49,6 +49,7 @@ def families():
         *glu.FAMILIES,
         *rope.FAMILIES,
         *quantize.FAMILIES,
+        *embedding.FAMILIES,
         *batch_norm.FAMILIES,
         *reductions.FAMILIES,
         *moves.FAMILIES,
