@@ -1,4 +1,4 @@
-// Test data for reductions along an axis. See test_kernels.h.
+// Test data for reductions along an axis, and for cumulative sums. See test_kernels.h.
 
 #include "test_kernels/test_kernel_parts.h"
 
@@ -74,11 +74,83 @@ std::vector<Run> found(const Variant &variant, std::mt19937 &random, const Steps
   return along_an_axis(variant, random, true);
 }
 
+// Half of the elements of a result are 1 above its mean, the others 1 below.
+std::vector<Run> means_and_variances(const Variant &variant, std::mt19937 &random, const Steps &) {
+  constexpr int64_t p_count = 2;
+  bool is_last = variant["ONE"] == "xk";
+  int64_t tq = variant.number("TQ"), tk = variant.number("TK");
+  std::vector<Run> runs;
+  for (auto [q_count, k_count] : {Sizes{1, 2}, Sizes{tq, tk}, Sizes{tq + 3, 2 * tk + 6}}) {
+    Run run;
+    run.text = "Q=" + std::to_string(q_count) + " K=" + std::to_string(k_count);
+    int64_t xk = is_last ? 1 : q_count + 2, xq = is_last ? k_count + 2 : 1;
+    int64_t xp = (is_last ? q_count * xq : k_count * xk) + 1, yp = q_count + 1;
+    auto at = [=](int64_t p, int64_t q, int64_t k) { return size_t(p * xp + q * xq + k * xk); };
+    size_t count = at(p_count - 1, q_count - 1, k_count - 1) + 1;
+    int x = run.memory.add_unwritten("X", variant.type(), count);
+    int mean = run.memory.add_unwritten("MEAN", Elem::f32, size_t(yp + q_count));
+    int variance = run.memory.add_unwritten("VARIANCE", Elem::f32, size_t(yp + q_count));
+    std::map<size_t, double> means, variances;
+    for (int64_t p = 0; p < p_count; p++)
+      for (int64_t q = 0; q < q_count; q++) {
+        double center = draw(random) + 8;
+        int64_t shift = int64_t(random() % 2);
+        for (int64_t k = 0; k < k_count; k++)
+          run.memory[x].elements[at(p, q, k)] =
+              Element::of_number((k + shift) % 2 ? center + 1 : center - 1);
+        means[size_t(p * yp + q)] = center;
+        variances[size_t(p * yp + q)] = rounded(Elem::f32, double(k_count) / double(k_count - 1));
+      }
+    run.launch.grid = {int((q_count + tq - 1) / tq), int(p_count), 1};
+    run.launch.arguments = {Element::pointer(x), Element::pointer(mean),
+                            Element::pointer(variance)};
+    for (int64_t number : {int64_t(1), p_count, q_count, k_count, xp, xq, xk, yp})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=](const Memory &memory) {
+      return check_elements(memory, mean, means) + check_elements(memory, variance, variances);
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<Run> cumulative_sums(const Variant &variant, std::mt19937 &random, const Steps &) {
+  constexpr int rows = 3;
+  int size = variant.number("SIZE");
+  std::vector<Run> runs;
+  for (int n : {1, 12, size, 2 * size + 9}) {
+    Run run;
+    run.text = "N=" + std::to_string(n);
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, &random);
+    Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, n + 1, nullptr);
+    std::map<size_t, double> sums;
+    for (int row = 0; row < rows; row++) {
+      double sum = 0;
+      for (int i = 0; i < n; i++) {
+        sum += value_at(run.memory, x, row, i);
+        sums[y.at(row, i)] = rounded(variant.type(), sum);
+      }
+    }
+    run.launch.grid = {rows, 1, 1};
+    run.launch.arguments = {Element::pointer(x.buffer),
+                            Element::pointer(y.buffer),
+                            integer(rows),
+                            integer(n),
+                            integer(x.ld),
+                            integer(y.ld)};
+    run.check = [=](const Memory &memory) { return check_elements(memory, y.buffer, sums); };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 } // namespace
 
 std::vector<TestKernel> reductions() {
   return {
       {"kernels/argmax.tc", false, found, {}},
+      {"kernels/cumulative_sum.tc", false, cumulative_sums, {}},
+      {"kernels/moments.tc", false, means_and_variances, {}},
       {"kernels/reduce.tc", false, reduced, {}},
   };
 }

@@ -1,4 +1,4 @@
-// Sums, maxima, minima and their indices, along each axis of tensors.
+// Sums, maxima, minima and their indices, means and variances, along each axis of tensors.
 
 #include "kernel_test.h"
 
@@ -102,6 +102,60 @@ template <typename T, OP op, AXIS axis> void reduce(const char *type, const char
       check(text("reduce<%s, %s, %s> TQ=%d %d x %d x %d", type, name,
                  axis == AXIS::last ? "last" : "inner", tile.TQ, layout.p, layout.q, layout.k),
             problem);
+    }
+  }
+}
+
+template <typename T, AXIS axis> void moments(const char *type) {
+  using Kernel = kernels::moments<T, axis>;
+  for (const Layout &layout : layouts(axis == AXIS::last)) {
+    Array<T> x(layout.x_size());
+    fill(x, layout, false);
+    for (size_t i = 0; i < x.size(); i++) // a mean that is large relative to the deviation
+      x[i] = T(float(x.at(i) / 64 + 8));
+    if (layout.p * layout.q > 2 && layout.k) // of two results, one is NaN and one infinity
+      for (int q : {1, 2}) {
+        float unusual = q == 1 ? NAN : INFINITY;
+        x[layout.in_x(layout.p - 1, std::min(q, layout.q - 1), layout.k / 2)] = T(unusual);
+      }
+    x.write();
+    for (int correction : {0, 1}) {
+      Expected means(layout.y_size()), variances(layout.y_size());
+      for (int p = 0; p < layout.p; p++)
+        for (int q = 0; q < layout.q; q++) {
+          double mean = 0, squares = 0;
+          for (int k = 0; k < layout.k; k++)
+            mean += x.at(layout.in_x(p, q, k));
+          mean /= layout.k;
+          for (int k = 0; k < layout.k; k++)
+            squares += std::pow(x.at(layout.in_x(p, q, k)) - mean, 2);
+          means.set(layout.in_y(p, q), mean);
+          variances.set(layout.in_y(p, q), squares / (layout.k - correction));
+        }
+      for (const auto &tile : Kernel::variants()) {
+        Array<float> mean(layout.y_size()), variance(layout.y_size());
+        std::string problem = outcome(Kernel::launch({},
+                                                     {.X = x.data(),
+                                                      .MEAN = mean.data(),
+                                                      .VARIANCE = variance.data(),
+                                                      .correction = correction,
+                                                      .P = layout.p,
+                                                      .Q = layout.q,
+                                                      .K = layout.k,
+                                                      .xp = layout.xp,
+                                                      .xq = layout.xq,
+                                                      .xk = layout.xk,
+                                                      .yp = layout.yp},
+                                                     tile));
+        if (problem.empty())
+          problem = compare(mean, means, 1e-5);
+        if (problem.empty())
+          problem = compare(variance, variances, 1e-4, 1e-9);
+        check(text("moments<%s, %s> TQ=%d TK=%d %d x %d x %d correction %d", type,
+                   axis == AXIS::last ? "last" : "inner", tile.TQ, tile.TK, layout.p, layout.q,
+                   layout.k, correction),
+              problem);
+      }
     }
   }
 }
@@ -231,6 +285,15 @@ template <typename T, AXIS axis> void nothing() {
             {.X = y, .Y = y, .P = rows, .Q = columns, .K = 5, .xp = 9, .xq = 1, .xk = 1, .yp = 3},
             tile);
       });
+  for (auto [p, q] : {std::pair(0, 3), std::pair(3, 0)})
+    check_nothing<float>("moments with 0 results", [rows = p, columns = q](float *y) {
+      typename kernels::moments<T, axis>::args arguments = {.MEAN = y, .VARIANCE = y};
+      arguments.X = reinterpret_cast<T *>(y);
+      arguments.P = rows;
+      arguments.Q = columns;
+      arguments.xq = arguments.xk = 1;
+      return kernels::moments<T, axis>::launch({}, arguments);
+    });
 }
 
 template <typename T, AXIS axis> void along(const char *type) {
@@ -241,6 +304,7 @@ template <typename T, AXIS axis> void along(const char *type) {
   reduce<T, OP::min, axis>(type, "min");
   find<T, OF::max, axis>(type);
   find<T, OF::min, axis>(type);
+  moments<T, axis>(type);
 }
 
 template <typename T> void along(const char *type) {

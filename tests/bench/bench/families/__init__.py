@@ -35,8 +35,8 @@ class Case:
 
 def families():
     """All families, in the order of the table."""
-    from bench.families import batch_norm, cross_entropy, dropout, embedding, glu, moves, norms
-    from bench.families import quantize, reductions, rope, softmax
+    from bench.families import batch_norm, cross_entropy, dropout, embedding, glu, moves
+    from bench.families import norms, quantize, reductions, rope, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
     return [

@@ -1,8 +1,9 @@
-"""reduce, argmax: the sum, max or min along an axis of a tensor or of a vector, and its index."""
+"""reduce, argmax, moments: the sum, max or min along an axis of a tensor or of a vector, and its index; the
+mean and the variance. cumulative_sum along rows."""
 
 import math
 
-from bench.families import Case
+from bench.families import Case, rows
 from bench.families.rows import BYTES, RECORDED, TYPES, launches, sum_error
 
 OPS = ("sum", "max", "min")
@@ -276,4 +277,91 @@ class Argmax:
                     lambda: error(y[0], index[0]), lambda: check.poison(y[0], index[0]))
 
 
-FAMILIES = [Reduce(), ReduceVector(), Argmax()]
+class Moments:
+    """The variance is an estimate: the divisor is K - 1."""
+
+    name, unit = "moments", "GB/s"
+
+    def fixed(self):
+        return [dict(**axes(p, q, k), TYPE=kind) for p, q, k, kind in (
+            (32768, 1, 4096, "half"), (131072, 1, 64, "half"), (4096, 1, 50257, "float"),
+            (8192, 1, 8191, "bfloat16"), (1, 4096, 8192, "half"), (1, 768, 50176, "half"),
+            (16, 4096, 1024, "bfloat16"), (64, 3136, 256, "float"), (7, 517, 1003, "float"))]
+
+    def external(self, record):
+        return []  # the records have no variances
+
+    def random(self, sizes):
+        found = random_axes(sizes)
+        return found and dict(**found, TYPE=sizes.choose(*TYPES))
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+
+        p, q, k, kind = (shape[name] for name in ("P", "Q", "K", "TYPE"))
+        size = p * q * (k * BYTES[kind] + 8)
+        sets = b.sets(size)
+        x, dim = tensor(b, sets, shape)
+        mean, variance = b.empty(sets, (p, q), "float"), b.empty(sets, (p, q), "float")
+        ours = launches(b, f"moments_{kind}_{shape['AXIS']}", sets, X=x, MEAN=mean, VARIANCE=variance,
+                        correction=1, **arguments(shape))
+
+        def error():
+            right, center = torch.var_mean(x[0].double(), dim, correction=1)
+            of_mean = error_of_sum(k) / k
+            return max(check.error(mean[0], center, of_mean),
+                       check.error(variance[0], right, (sum_error(k, 32) + 8 * rows.UNIT) * right + of_mean**2))
+
+        def moments(x):
+            return torch.var_mean(x, dim, correction=1)
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(moments, x),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(moments), x),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(mean[0], variance[0]))
+
+
+class CumulativeSum(rows.Rows):
+    name = "cumulative_sum"
+    shapes = [("half", m, n) for m, n in
+              ((65536, 1024), (32768, 4096), (4096, 32768), (131072, 128), (4097, 3001))]
+    shapes += [("bfloat16", 8192, 8192), ("float", 32768, 4096), ("float", 16, 1048576)]
+    columns, matrices = (64, 262144), 2
+
+    def external(self, record):
+        if record["op"] != "cumsum" or record["kind"] != "sum" or record["dtype"] not in RECORDED:
+            return []
+        return [dict(M=record["rows"], N=record["columns"], TYPE=RECORDED[record["dtype"]])]
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+
+        m, n, kind = shape["M"], shape["N"], shape["TYPE"]
+        size = 2 * m * n * BYTES[kind]
+        sets = b.sets(size)
+        x, y = b.random(sets, (m, n), kind), b.empty(sets, (m, n), kind)
+        ours = launches(b, f"cumulative_sum_{kind}", sets, x=x, y=y, M=m, N=n, ldx=n, ldy=n)
+
+        def error_of(part):
+            values = x[0][part].double()
+            before = sum_error(n, 128) * values.square().cumsum(1).sqrt()
+            return check.error(y[0][part], values.cumsum(1), before)
+
+        def error():
+            return rows.worst(m, n, error_of)
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(lambda x: torch.cumsum(x, 1), x),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: torch.cumsum(x, 1)), x),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
+
+
+FAMILIES = [Reduce(), ReduceVector(), Argmax(), Moments(), CumulativeSum()]
