@@ -430,6 +430,43 @@ std::vector<Run> batch_norm_gradients(const Variant &variant, std::mt19937 &rand
   return runs;
 }
 
+// Two images of two groups. A group has channels of one pixel, part of a tile, or several tiles.
+std::vector<Run> group_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
+  constexpr int images = 2, groups = 2;
+  int tile = variant.number("SIZE");
+  std::vector<Run> runs;
+  for (auto [channels, pixels] : {std::pair(2, 1), {3, 4}, {4, tile / 2 + 3}}) {
+    Run run;
+    int size = channels * pixels, count = images * groups;
+    run.text = "channels=" + std::to_string(channels) + " S=" + std::to_string(pixels);
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, count, size, size, nullptr);
+    Matrix gain = add_vector(run, "gain", variant.type(), groups * channels, &random);
+    Matrix bias = add_vector(run, "bias", variant.type(), groups * channels, &random);
+    Matrix y = add_matrix(run.memory, "y", {variant.type()}, count, size, size, nullptr);
+    for (int row = 0; row < count; row++) {
+      std::vector<int> above = signs(size, random);
+      for (int i = 0; i < size; i++)
+        set(run, x, row, i, 5 * row - 3 + above[size_t(i)]);
+    }
+    run.launch.grid = {count, 1, 1};
+    for (const Matrix &matrix : {x, gain, bias, y})
+      run.launch.arguments.push_back(Element::pointer(matrix.buffer));
+    run.launch.arguments.push_back(Element::of_number(epsilon));
+    for (int number : {images, groups, size, pixels})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=, channels = channels, pixels = pixels](const Memory &memory) {
+      return check_matrix(memory, y, [&](int64_t row, int64_t i) {
+        int64_t channel = row % groups * channels + i / pixels;
+        return (value_at(memory, x, row, i) - double(5 * row - 3)) * 0.5 *
+                   value_at(memory, gain, 0, channel) +
+               value_at(memory, bias, 0, channel);
+      });
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 } // namespace
 
 std::vector<TestKernel> normalizations() {
@@ -441,6 +478,7 @@ std::vector<TestKernel> normalizations() {
       {"kernels/layer_norm_backward_weights.tc", false, layer_norm_weights, {}},
       {"kernels/add_layer_norm.tc", false, layer_norms_of_sums, {}},
       {"kernels/add_rms_norm.tc", false, rms_norms_of_sums, {}},
+      {"kernels/group_norm.tc", false, group_norms, {}},
       {"kernels/rms_norm.tc", false, rms_norms, {}},
       {"kernels/rms_norm_backward.tc", false, rms_norm_gradients, {}},
       {"kernels/rms_norm_backward_weights.tc", false, rms_norm_weights, {}},

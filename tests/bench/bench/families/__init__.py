@@ -35,7 +35,7 @@ class Case:
 
 def families():
     """All families, in the order of the table."""
-    from bench.families import batch_norm, cross_entropy, dropout, embedding, glu, moves
+    from bench.families import batch_norm, cross_entropy, dropout, embedding, glu, group_norm, moves
     from bench.families import norms, quantize, reductions, rope, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
@@ -51,6 +51,7 @@ def families():
         *quantize.FAMILIES,
         *embedding.FAMILIES,
         *batch_norm.FAMILIES,
+        *group_norm.FAMILIES,
         *reductions.FAMILIES,
         *moves.FAMILIES,
         *products.FAMILIES,
