@@ -1,5 +1,5 @@
-// Test data for gated linear units, rotary embeddings, quantization, embeddings, and gradients. See
-// test_kernels.h.
+// Test data for gated linear units, rotary embeddings, quantization, embeddings, gradients, and steps
+// of Adam. See test_kernels.h.
 
 #include "test_kernels/test_kernel_parts.h"
 
@@ -213,10 +213,49 @@ std::vector<Run> embedding_gradients(const Variant &variant, std::mt19937 &rando
   });
 }
 
+// Moments whose roots and quotients are exact: v stays 4, and sqrt(v / correction2) + epsilon is 8.
+std::vector<Run> adam_steps(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int size = variant.number("SIZE");
+  std::vector<Run> runs;
+  for (int n : {1, size, 2 * size + 9}) {
+    Run run;
+    run.text = "n=" + std::to_string(n);
+    Matrix p = add_matrix(run.memory, "p", {variant.type()}, 1, n, n, &random);
+    Matrix g = add_matrix(run.memory, "g", {variant.type()}, 1, n, n, nullptr);
+    Matrix m = add_matrix(run.memory, "m", {Elem::f32}, 1, n, n, &random);
+    Matrix v = add_matrix(run.memory, "v", {Elem::f32}, 1, n, n, nullptr);
+    for (int i = 0; i < n; i++) {
+      run.memory[g.buffer].elements[size_t(i)] = Element::of_number(random() % 2 ? 2 : -2);
+      run.memory[v.buffer].elements[size_t(i)] = Element::of_number(4);
+    }
+    run.launch.grid = {(n + size - 1) / size, 1, 1};
+    add_arguments(run, {p, g, m, v}, {});
+    double rate = 0.5, beta = 0.5, epsilon = 4, decay = 0.5, correction1 = 0.5, correction2 = 0.25;
+    for (double number : {rate, beta, beta, epsilon, decay, correction1, correction2})
+      run.launch.arguments.push_back(Element::of_number(number));
+    run.launch.arguments.push_back(integer(n));
+    Memory before = run.memory;
+    run.check = [=](const Memory &memory) {
+      auto first = [&](int64_t, int64_t i) {
+        return 0.5 * value_at(before, m, 0, i) + 0.5 * value_at(before, g, 0, i);
+      };
+      auto parameter = [&](int64_t, int64_t i) {
+        double old = value_at(before, p, 0, i);
+        return old - rate * (first(0, i) / correction1 / 8 + decay * old);
+      };
+      return check_matrix(memory, p, parameter) + check_matrix(memory, m, first) +
+             check_matrix(memory, v, [](int64_t, int64_t) { return 4; });
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 } // namespace
 
 std::vector<TestKernel> elementwise_kernels() {
   return {
+      {"kernels/adam.tc", false, adam_steps, {}},
       {"kernels/embedding.tc", false, embeddings, {}},
       {"kernels/embedding_backward.tc", false, embedding_gradients, {}},
       {"kernels/glu.tc", false, units, {}},

@@ -35,7 +35,7 @@ class Case:
 
 def families():
     """All families, in the order of the table."""
-    from bench.families import batch_norm, cross_entropy, dropout, embedding, glu, group_norm, moves
+    from bench.families import adam, batch_norm, cross_entropy, dropout, embedding, glu, group_norm, moves
     from bench.families import norms, quantize, reductions, rope, softmax
     from bench.families import attention, convolution
     from bench.families import batched, blocksparse, fused, products, split, strided
@@ -50,6 +50,7 @@ def families():
         *rope.FAMILIES,
         *quantize.FAMILIES,
         *embedding.FAMILIES,
+        *adam.FAMILIES,
         *batch_norm.FAMILIES,
         *group_norm.FAMILIES,
         *reductions.FAMILIES,
