@@ -285,6 +285,7 @@ template <typename Kernel, typename T> void weight_gradient(const char *kernel) 
 template <typename T> void row_kernels() {
   row_kernel<shipped_softmax::softmax<T>, T>("softmax");
   row_kernel<shipped_softmax::softmax_backward<T>, T>("softmax_backward");
+  row_kernel<shipped_softmax::log_softmax<T>, T>("log_softmax");
   row_kernel<shipped_norms::layer_norm<T>, T>("layer_norm");
   row_kernel<shipped_norms::layer_norm_backward<T>, T>("layer_norm_backward");
   row_kernel<shipped_norms::rms_norm<T>, T>("rms_norm");
