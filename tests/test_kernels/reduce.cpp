@@ -1,7 +1,9 @@
-// Test data for reductions along an axis, and for cumulative sums. See test_kernels.h.
+// Test data for reductions along an axis, for the largest elements of rows, and for cumulative sums.
+// See test_kernels.h.
 
 #include "test_kernels/test_kernel_parts.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tritonc::test {
@@ -144,6 +146,51 @@ std::vector<Run> cumulative_sums(const Variant &variant, std::mt19937 &random, c
   return runs;
 }
 
+// Few different values. One in five elements is NaN, and all elements of row 1 but one.
+std::vector<Run> largest(const Variant &variant, std::mt19937 &random, const Steps &) {
+  constexpr int rows = 3, ranks = 4;
+  int size = variant.number("SIZE");
+  std::vector<Run> runs;
+  for (int n : {1, 12, size, 2 * size + 9}) {
+    Run run;
+    run.text = "N=" + std::to_string(n);
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, &random);
+    Matrix values =
+        add_matrix(run.memory, "values", {variant.type()}, rows, ranks, ranks + 1, nullptr);
+    Matrix indices =
+        add_matrix(run.memory, "indices", {Elem::i32}, rows, ranks, ranks + 2, nullptr);
+    std::map<size_t, double> right_values, right_indices;
+    for (int row = 0; row < rows; row++) {
+      std::vector<int> order;
+      for (int i = 0; i < n; i++)
+        if (row == 1 ? i != n / 2 : random() % 5 == 0)
+          run.memory[x.buffer].elements[x.at(row, i)] = Element::of_number(std::nan(""));
+        else
+          order.push_back(i);
+      std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return value_at(run.memory, x, row, a) > value_at(run.memory, x, row, b);
+      });
+      for (int rank = 0; rank < ranks; rank++) {
+        int index = rank < int(order.size()) ? order[size_t(rank)] : -1;
+        right_indices[indices.at(row, rank)] = index;
+        right_values[values.at(row, rank)] =
+            index < 0 ? std::nan("") : value_at(run.memory, x, row, index);
+      }
+    }
+    run.launch.grid = {rows, 1, 1};
+    run.launch.arguments = {Element::pointer(x.buffer), Element::pointer(values.buffer),
+                            Element::pointer(indices.buffer)};
+    for (int64_t number : {int64_t(rows), int64_t(n), int64_t(ranks), x.ld, values.ld, indices.ld})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=](const Memory &memory) {
+      return check_elements(memory, values.buffer, right_values) +
+             check_elements(memory, indices.buffer, right_indices);
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 } // namespace
 
 std::vector<TestKernel> reductions() {
@@ -152,6 +199,7 @@ std::vector<TestKernel> reductions() {
       {"kernels/cumulative_sum.tc", false, cumulative_sums, {}},
       {"kernels/moments.tc", false, means_and_variances, {}},
       {"kernels/reduce.tc", false, reduced, {}},
+      {"kernels/top_k.tc", false, largest, {}},
   };
 }
 

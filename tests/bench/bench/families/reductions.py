@@ -1,5 +1,5 @@
 """reduce, argmax, moments: the sum, max or min along an axis of a tensor or of a vector, and its index; the
-mean and the variance. cumulative_sum along rows."""
+mean and the variance. cumulative_sum and top_k of rows."""
 
 import math
 
@@ -364,4 +364,49 @@ class CumulativeSum(rows.Rows):
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
 
 
-FAMILIES = [Reduce(), ReduceVector(), Argmax(), Moments(), CumulativeSum()]
+class TopK:
+    """Of equal elements, the first has the lower rank. A peer may choose another."""
+
+    name, unit = "top_k", "GB/s"
+
+    def fixed(self):
+        return [dict(M=m, N=n, K=k, TYPE=kind) for m, n, k, kind in (
+            (65536, 256, 8, "float"), (16384, 128, 8, "bfloat16"), (65536, 64, 2, "float"),
+            (32, 128256, 8, "half"), (4096, 4096, 4, "half"), (1000, 1001, 1, "float"))]
+
+    def external(self, record):
+        if record["op"] != "other" or record.get("kind") != "topk" or record["dtype"] not in RECORDED:
+            return []
+        return [dict(M=record["rows"], N=record["columns"], K=record["k"], TYPE=RECORDED[record["dtype"]])]
+
+    def random(self, sizes):
+        m, n, k = sizes.size(1, 2**18), sizes.size(16, 2**15), sizes.size(1, 16)
+        return dict(M=m, N=n, K=k, TYPE=sizes.choose(*TYPES)) if 2**14 <= m * n <= 2**26 else None
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+
+        m, n, k, kind = (shape[name] for name in ("M", "N", "K", "TYPE"))
+        size = m * n * BYTES[kind] + m * k * (BYTES[kind] + 4)
+        sets = b.sets(size)
+        x = b.random(sets, (m, n), kind)
+        values, indices = b.empty(sets, (m, k), kind), b.empty(sets, (m, k), "int")
+        ours = launches(b, f"top_k_{kind}", sets, x=x, values=values, indices=indices, M=m, N=n, K=k, ldx=n,
+                        ldv=k, ldi=k)
+
+        def error():
+            right, places = torch.sort(x[0], dim=1, descending=True, stable=True)
+            return max(check.difference(values[0], right[:, :k]),
+                       check.difference(indices[0], places[:, :k].int()))
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(lambda x: torch.topk(x, k, 1), x),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: torch.topk(x, k, 1)), x),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(values[0], indices[0]))
+
+
+FAMILIES = [Reduce(), ReduceVector(), Argmax(), Moments(), CumulativeSum(), TopK()]
