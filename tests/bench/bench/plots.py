@@ -32,7 +32,7 @@ LINE = 17                            # of a family
 # The axes of a map: names that a shape has, and the names whose products are x and y.
 AXES = (("BATCH M N K", "BATCH M N", "K"), ("M N K", "M N", "K"), ("B H M N", "B H M", "N"),
         ("N C H W K R S", "N H W K", "C R S"), ("N C S", "C", "N S"), ("P Q K", "P Q", "K"),
-        ("D0 D1 D2", "D0 D1", "D2"), ("M N", "M", "N"))
+        ("D0 D1 D2", "D0 D1", "D2"), ("TOKENS HEADS D", "TOKENS HEADS", "D"), ("M N", "M", "N"))
 
 
 def shape_of(name):
