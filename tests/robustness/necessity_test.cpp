@@ -245,6 +245,8 @@ const std::vector<Exception> exceptions = {
      "*?(rm[:, newaxis] < M)po = weighted *",
      "needed only after a loop without an iteration; others have a barrier after the read of Q",
      true},
+    {"kernels/embedding.tc", nullptr, TargetOp::barrier, How::left_out, "*?(m < M && n < N)(y +",
+     same_memory, true},
     {"kernels/rope.tc", nullptr, TargetOp::barrier, How::left_out, "*?(inside)(py + d[newaxis, :]",
      other_half, true},
     {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out,

@@ -10,7 +10,7 @@ namespace {
 std::vector<Run> on_rows(const Variant &variant, const std::function<void(Run &, int, int)> &fill) {
   int size = variant.number("SIZE");
   std::vector<Run> runs;
-  for (auto [m, n] : {std::pair(1, 1), {9, 12}, {1, size}, {2, 2 * size + 9}}) {
+  for (auto [m, n] : {std::pair(1, 1), {3, 12}, {1, size}, {2, 2 * size + 9}}) {
     Run run;
     run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
     run.launch.grid = {m * ((n + size - 1) / size), 1, 1};
@@ -164,6 +164,21 @@ std::vector<Run> quantizations(const Variant &variant, std::mt19937 &random, con
 
 constexpr int table_rows = 4;
 
+// One row; less than a tile; several tiles.
+std::vector<Run> on_tiles(const Variant &variant,
+                          const std::function<void(Run &, int, int)> &fill) {
+  int tm = variant.number("TM"), tn = variant.number("TN");
+  std::vector<Run> runs;
+  for (auto [m, n] : {std::pair(1, 1), {3, 12}, {2 * tm + 3, 2 * tn + 9}}) {
+    Run run;
+    run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
+    run.launch.grid = {(m + tm - 1) / tm, (n + tn - 1) / tn, 1};
+    fill(run, m, n);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 // Each id occurs, some twice. One is too large, one negative.
 int add_ids(Run &run, int m, std::vector<int64_t> &ids) {
   std::vector<double> values;
@@ -175,7 +190,7 @@ int add_ids(Run &run, int m, std::vector<int64_t> &ids) {
 
 std::vector<Run> embeddings(const Variant &variant, std::mt19937 &random, const Steps &) {
   Numbers numbers = {variant.type()};
-  return on_rows(variant, [&](Run &run, int m, int n) {
+  return on_tiles(variant, [&](Run &run, int m, int n) {
     std::vector<int64_t> ids;
     Matrix table = add_matrix(run.memory, "table", numbers, table_rows, n, n + 3, &random);
     int given = add_ids(run, m, ids);
@@ -193,7 +208,7 @@ std::vector<Run> embeddings(const Variant &variant, std::mt19937 &random, const 
 }
 
 std::vector<Run> embedding_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
-  return on_rows(variant, [&](Run &run, int m, int n) {
+  return on_tiles(variant, [&](Run &run, int m, int n) {
     std::vector<int64_t> ids;
     Matrix dy = add_matrix(run.memory, "dy", {variant.type()}, m, n, n + 3, &random);
     int given = add_ids(run, m, ids);

@@ -40,7 +40,8 @@ template <typename T> void gather(const RowSizes &sizes) {
     auto right = [&](int row, int i) { return exists(id_of(row)) ? table.at(id_of(row), i) : 0; };
     if (problem.empty())
       problem = y.wrong("y", right, 0, 0);
-    check(text("embedding<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
+    check(text("embedding<%s> TM=%d TN=%d", name_of<T>(), tile.TM, tile.TN) + sizes.text(),
+          problem);
   }
 }
 
@@ -70,7 +71,8 @@ template <typename T> void scatter(const RowSizes &sizes) {
     auto right = [&](int row, int i) { return sums[size_t(row) * size_t(sizes.n) + size_t(i)]; };
     if (problem.empty()) // partial sums are up to 13 + M / 13
       problem = dtable.wrong("dtable", right, 1e-6, 1e-6 * (13 + sizes.m));
-    check(text("embedding_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
+    check(text("embedding_backward<%s> TM=%d TN=%d", name_of<T>(), tile.TM, tile.TN) + sizes.text(),
+          problem);
   }
 }
 
