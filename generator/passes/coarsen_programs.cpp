@@ -87,12 +87,17 @@ private:
     return poly.substitute(id_, Poly::symbol(id_) * Poly::constant(times_));
   }
 
-  // The step of `poly` from one program to the next; nothing if the step depends on the program.
+  // The step of `poly` from one program to the next; nothing if the step depends on the program, as
+  // that of a quotient does.
   std::optional<Poly> growth(const Poly &poly) const {
     Poly step = poly.substitute(id_, Poly::symbol(id_) + Poly::constant(1)) - poly;
     for (const auto &[monomial, coefficient] : step.terms)
       if (std::count(monomial.begin(), monomial.end(), id_))
         return std::nullopt;
+    for (const auto &[monomial, coefficient] : poly.terms)
+      for (const Value *symbol : monomial)
+        if (symbol != id_ && kind_of(symbol) != Kind())
+          return std::nullopt;
     return step;
   }
 

@@ -214,6 +214,10 @@ TEST_CASE("coarsen_programs: rejects tiles or operations that cannot stack") {
       kernel("%g = add %f, %f : i64\n %v = view %A, %g, %one : view<f32>[64]\n"
              "%x = load %v : f32[64]\n store %v, %x"),
       kernel("%v = view %A, %p.wide, %one : view<f32>[64]\n %x = load %v : f32[64]\n store %v, %x"),
+      // A term of the address that does not move with the program.
+      kernel("%half = div %p.wide, %ld : i64\n %far = mul %half, %ld : i64\n"
+             "%at = add %f, %far : i64\n %v = view %A, %at, %one : view<f32>[64]\n"
+             "%x = load %v : f32[64]\n store %v, %x"),
       // A reduction over the program's own elements.
       kernel(copy + "%s = reduce %x {axis = 0, op = \"add\"} : f32\n %ss = splat %s : f32[64]\n"
                     "store %w, %ss"),
