@@ -109,6 +109,10 @@ std::vector<int> copy_order(const Op &map) {
   return axes;
 }
 
+int contiguous_tile_axis(const Op &map, int rank) {
+  return copy_order(map)[0] - (map.result()->type.rank() - rank);
+}
+
 namespace {
 
 TensorMap tensor_map(const Op &op) {

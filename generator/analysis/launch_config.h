@@ -23,6 +23,10 @@ std::vector<const ir::Op *> hidden_parameters(const ir::Function &fn);
 /// last to the first.
 std::vector<int> copy_order(const ir::Op &map);
 
+/// The axis of a tile with `rank` axes that is contiguous in the tensor. The tile's axes are the
+/// last ones of the map.
+int contiguous_tile_axis(const ir::Op &map, int rank);
+
 /// Sets everything but the schedule, its guards and its cost. Requires that host_expression
 /// succeeds for all operands of these operations.
 LaunchConfig launch_config(const ir::Function &fn);

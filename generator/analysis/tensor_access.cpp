@@ -111,9 +111,25 @@ bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector
 
 // --- Where a tensor ends without a mask ----------------------------------------------------------
 
+bool is_quotient(const Op &op) { return op.is(Opcode::div_) || op.is(Opcode::udiv_); }
+bool is_remainder(const Op &op) { return op.is(Opcode::rem_) || op.is(Opcode::urem_); }
+
+// The value itself, seen through conversions; null if it is computed.
+const Value *sole_symbol(const Value *scalar) {
+  const Poly poly = poly_of(scalar);
+  const bool is_sole = poly.terms.size() == 1 && poly.terms.begin()->first.size() == 1 &&
+                       poly.terms.begin()->second == 1;
+  return is_sole ? poly.terms.begin()->first[0] : nullptr;
+}
+
 bool counts(const Value *symbol) {
-  if (symbol->op)
-    return symbol->op->is(Opcode::program_id_) || symbol->op->is(Opcode::block_id_);
+  if (const Op *op = symbol->op) {
+    if (is_quotient(*op) || is_remainder(*op)) {
+      const Value *divided = sole_symbol(op->operand(0));
+      return divided && counts(divided) && host_knows(op->operand(1));
+    }
+    return op->is(Opcode::program_id_) || op->is(Opcode::block_id_);
+  }
   return symbol->block && symbol->index == 0 && symbol->block->parent->is(Opcode::for_loop_) &&
          host_knows(symbol->block->parent->operand(0));
 }
@@ -129,6 +145,41 @@ TensorExtent touched(const Poly &coordinate, int64_t extent) {
     result.repeated.push_back({monomial[0], coefficient});
   }
   return result;
+}
+
+// --- Outer axes ----------------------------------------------------------------------------------
+
+// Whether a mask lets the coordinate along `axis` have this term: each bound on the axis counts
+// from the start of the tensor, so it has the term, too.
+bool fits_bounds(const Poly &term, int axis, const std::vector<Bound> &bounds) {
+  const auto &[monomial, coefficient] = *term.terms.begin();
+  return std::all_of(bounds.begin(), bounds.end(), [&](const Bound &bound) {
+    auto found = bound.before.terms.find(monomial);
+    return bound.axis != axis ||
+           (found != bound.before.terms.end() && found->second == coefficient);
+  });
+}
+
+// Adds a term of the offset as an outer axis, or to the outer axis with its stride. Returns false
+// if it is not a counter times a stride that TMA can have.
+bool add_outer(TensorAccess &access, const Poly::Monomial &monomial, int64_t coefficient,
+               int64_t bytes_of_element) {
+  constexpr int64_t chunk_bytes = 16;
+  Poly::Monomial known, counter;
+  for (const Value *symbol : monomial)
+    (host_knows(symbol) ? known : counter).push_back(symbol);
+  if (counter.size() != 1 || !counts(counter[0]) || coefficient < 0)
+    return false;
+  const Poly stride = single(known, coefficient);
+  if (known.empty() && coefficient * bytes_of_element % chunk_bytes != 0)
+    return false;
+  auto axis = std::find_if(access.outer.begin(), access.outer.end(),
+                           [&](const OuterAxis &other) { return other.stride == stride; });
+  if (axis == access.outer.end())
+    axis = access.outer.insert(axis, OuterAxis{stride, {}, {}});
+  axis->coordinate = axis->coordinate + Poly::symbol(counter[0]);
+  axis->extent = touched(axis->coordinate, 1);
+  return access.outer.size() + access.strides.size() <= max_tensor_axes;
 }
 
 // `end` in the largest unit that divides it for all values of its symbols: a power of two, at most
@@ -209,13 +260,19 @@ TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
   if (access.contiguous < 0)
     return {std::nullopt, NoTensor::no_contiguous};
 
+  std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
+  if (mask)
+    bounds = bounds_of(mask, int(shape.size()));
+
   for (const auto &[monomial, coefficient] : form->offset.terms) {
     Poly term = single(monomial, coefficient);
     if (host_knows(term)) {
       access.offset = access.offset + term;
       continue;
     }
-    int axis = access.contiguous;
+    // A term that is no multiple of a stride must be small, because a coordinate is an i32.
+    bool is_large = monomial.size() > 1;
+    int axis = is_large ? -1 : access.contiguous;
     for (size_t d = 0; d < shape.size(); d++)
       if (int(d) != access.contiguous)
         if (std::optional<Poly> part = quotient(monomial, coefficient, access.strides[d])) {
@@ -223,18 +280,16 @@ TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
           term = *part;
           break;
         }
-    // The coordinate must not be negative, because the tensor starts where the host puts it. A term
-    // that is no multiple of a stride must be small, because a coordinate is an i32.
-    bool goes_backwards = term.terms.begin()->second < 0;
-    bool is_large = axis == access.contiguous && monomial.size() > 1;
-    if (goes_backwards || is_large)
+    if (axis < 0 || (bounds && !fits_bounds(term, axis, *bounds))) {
+      if (!add_outer(access, monomial, coefficient, bytes_of(pointers->type.elem)))
+        return {std::nullopt, axis < 0 ? NoTensor::strange_offset : NoTensor::strange_mask};
+      continue;
+    }
+    // The coordinate must not be negative, because the tensor starts where the host puts it.
+    if (term.terms.begin()->second < 0)
       return {std::nullopt, NoTensor::strange_offset};
     access.coordinates[size_t(axis)] = access.coordinates[size_t(axis)] + term;
   }
-
-  std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
-  if (mask)
-    bounds = bounds_of(mask, int(shape.size()));
   if (!bounds)
     return {std::nullopt, NoTensor::strange_mask};
   for (size_t d = 0; d < shape.size(); d++) {
@@ -280,17 +335,28 @@ struct Emitter {
     return emit(builder, moved);
   }
 
-  // Number of values that a counter takes.
+  Value *wide_at_top(const Value *symbol) { return emit_at_top(Poly::symbol(symbol)); }
+
+  // Number of values that a counter takes, from 0 on. For a negative divisor, whose quotients are
+  // negative, it is not positive: then the launch cannot use the map.
   Value *repetitions(const Value *counter) {
-    if (!counter->op)
-      return const_cast<Value *>(at_top(counter->block->parent->operand(0)));
-    size_t axis = size_t(counter->op->get(attr::axis_));
-    if (counter->op->is(Opcode::program_id_))
-      return builder.num_programs(int(axis));
-    for (const Op *op : fn.body->ops)
-      if (op->is(Opcode::launch_blocks_))
-        return const_cast<Value *>(at_top(op->operand(axis)));
-    return builder.num_programs(int(axis));
+    const Op *op = counter->op;
+    if (!op)
+      return wide_at_top(counter->block->parent->operand(0));
+    if (is_quotient(*op) || is_remainder(*op)) {
+      Value *divided = repetitions(sole_symbol(op->operand(0)));
+      Value *divisor = wide_at_top(op->operand(1));
+      if (is_remainder(*op))
+        return builder.binary(Opcode::min_, divided, divisor);
+      Value *last = builder.binary(Opcode::div_, builder.sub(divided, builder.i64(1)), divisor);
+      return builder.add(last, builder.i64(1));
+    }
+    size_t axis = size_t(op->get(attr::axis_));
+    if (op->is(Opcode::block_id_))
+      for (const Op *launch : fn.body->ops)
+        if (launch->is(Opcode::launch_blocks_))
+          return wide_at_top(launch->operand(axis));
+    return builder.cast(builder.num_programs(int(axis)), Elem::i64);
   }
 
   Value *emit_extent(const TensorExtent &extent) {
@@ -306,7 +372,7 @@ struct Emitter {
       return smallest;
     Value *sum = builder.i64(extent.touched);
     for (const TensorExtent::Repeated &repeated : extent.repeated) {
-      Value *times = builder.cast(repetitions(repeated.counter), Elem::i64);
+      Value *times = repetitions(repeated.counter);
       times = builder.sub(times, builder.i64(1));
       sum = builder.add(sum, builder.mul(times, builder.i64(repeated.step)));
     }
@@ -321,10 +387,15 @@ Value *emit_tensor_map(Function &fn, size_t position, const TensorAccess &access
   Emitter emitter{fn, Builder(fn, fn.body, position)};
   std::vector<Value *> operands = {const_cast<Value *>(access.base),
                                    emitter.emit_at_top(access.offset)};
+  for (const OuterAxis &axis : access.outer)
+    operands.push_back(emitter.emit_extent(axis.extent));
   for (const TensorExtent &extent : access.extents)
     operands.push_back(emitter.emit_extent(extent));
-  for (size_t d = 0; d < access.strides.size(); d++)
-    operands.push_back(emitter.emit_at_top(access.strides[d]));
+  for (const OuterAxis &axis : access.outer)
+    operands.push_back(emitter.emit_at_top(axis.stride));
+  for (const Poly &stride : access.strides)
+    operands.push_back(emitter.emit_at_top(stride));
+  box.insert(box.begin(), access.outer.size(), 1);
   Op *map =
       emitter.builder.create(Opcode::tensor_map_, operands, {Type::map(elem, std::move(box))});
   map->set(attr::swizzle_, int64_t(swizzle_bytes));

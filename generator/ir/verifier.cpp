@@ -286,25 +286,29 @@ struct Verifier {
       check(op.operand(i)->type == Type::scalar(elem), rule);
   }
 
-  // Checks that a TMA copy through map $0 moves `tile` in whole boxes. The coordinates start at
-  // operand `first`.
+  // Checks that a TMA copy through map $0 moves `tile` in whole boxes. The map may have axes before
+  // those of the tile. The coordinates start at operand `first`.
   void mapped(const Op &op, const Shape &tile, Elem elem, size_t first) {
     const Op *made = op.operand(0)->op;
     check(made && made->is(Opcode::tensor_map_), "a tensor map is a result of `tensor_map`");
     if (!errors.empty())
       return;
     const Type &map = op.operand(0)->type;
-    check(map.is_map() && map.elem == elem && map.shape.size() == tile.size(),
-          "the map has the element type and rank of the tile");
-    for (size_t d = 0; d < tile.size() && d < map.shape.size(); d++)
-      check(tile[d] % map.shape[d] == 0, "a tile consists of whole boxes of the map");
-    size_t end = first + tile.size();
+    check(map.is_map() && map.elem == elem && map.shape.size() >= tile.size(),
+          "the map has the element type of the tile, and at least its rank");
+    if (!errors.empty())
+      return;
+    const size_t outer = map.shape.size() - tile.size();
+    for (size_t d = 0; d < map.shape.size(); d++)
+      check((d < outer ? 1 : tile[d - outer]) % map.shape[d] == 0,
+            "a tile consists of whole boxes of the map");
+    size_t end = first + map.shape.size();
     bool may_have_policy = op.is(Opcode::tma_load_) || op.is(Opcode::tma_load_async_);
     if (may_have_policy && op.operands.size() == end + 1)
       scalars(op, end, Elem::i64, "a cache policy is an i64");
     else
       check(op.operands.size() == end, "one coordinate per axis");
-    for (size_t i = first; i < std::min(first + tile.size(), op.operands.size()); i++)
+    for (size_t i = first; i < std::min(end, op.operands.size()); i++)
       check(op.operand(i)->type == Type::scalar(Elem::i32), "coordinates are i32");
   }
 

@@ -53,11 +53,13 @@ template <typename Visit> void for_each_box(const Shape &tile, const Shape &box,
 } // namespace
 
 // Calls `visit` for every box of the tile in a stage: with its shared address and its coordinates
-// in the tensor, in TMA's order. The coordinates of the tile start at operand `first`.
+// in the tensor, in TMA's order. The coordinates of the tile start at operand `first`. Along axes
+// of the tensor that the tile does not have, the tile has one element.
 template <typename Visit>
 void Lowering::for_each_box_of(const Op &op, const Value *map, const Value *buffer,
                                const Value *stage, size_t first, Visit visit) {
   Shape tile(buffer->type.shape.begin() + 1, buffer->type.shape.end());
+  tile.insert(tile.begin(), map->type.shape.size() - tile.size(), 1);
   std::vector<int> order = copy_order(*map->op);
   llvm::Value *start = stage_address(buffer, stage);
   for_each_box(tile, map->type.shape, [&](const std::vector<int64_t> &at) {

@@ -14,6 +14,12 @@
 //          the launch. One copy moves a box of the tensor (here map<f16>[128,64]): a panel of the
 //          destination buffer (panel_layout), at most 256 rows of at most 128 bytes.
 //
+//          A tensor may have more axes than the tile, up to five: in a batch of matmuls, the matrix
+//          is an axis of its own, before those of the tile (tensor_access):
+//
+//            %m = tensor_map %A, 0, matrices, M, K, batch_a, lda, 1 : map<f16>[1,128,64]
+//            %a = tma_load %m, pb, pm*128, t*64 : f16[128,64]
+//
 //          Output tiles with the shape of the matmul become tma_store, where TMA can store them.
 // Needs:   form_views; a warp-specialized schedule with producer_warps = 0, for which
 //          candidate_schedules has checked the accesses.
@@ -78,8 +84,13 @@ struct State {
 
   static void add_coordinates(Builder &builder, const TensorAccess &access,
                               std::vector<Value *> &operands) {
-    for (const Poly &coordinate : access.coordinates)
+    auto add = [&](const Poly &coordinate) {
       operands.push_back(builder.cast(emit(builder, coordinate), Elem::i32));
+    };
+    for (const OuterAxis &axis : access.outer)
+      add(axis.coordinate);
+    for (const Poly &coordinate : access.coordinates)
+      add(coordinate);
   }
 
   void rewrite_load(Op *load) {

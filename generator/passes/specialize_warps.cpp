@@ -191,7 +191,8 @@ struct State {
   Value *allocate(Builder &builder, const Op &load) {
     const Type &tile = load.result()->type;
     const Value *from = load.operand(0);
-    int contiguous = copies_by_threads() ? *contiguous_axis(from, fn) : copy_order(*from->op)[0];
+    int contiguous = copies_by_threads() ? *contiguous_axis(from, fn)
+                                         : contiguous_tile_axis(*from->op, tile.rank());
     Shape shape = tile.shape;
     shape.insert(shape.begin(), stages);
     Type type = Type::shared(tile.elem, shape)
@@ -215,8 +216,9 @@ struct State {
     if (copies_by_threads())
       return {};
     const LoadedOperand &left = matmul.operands[0];
-    int contiguous = copy_order(*left.load->operand(0)->op)[0];
-    int bytes = bytes_of(left.load->result()->type.elem);
+    const Type &tile = left.load->result()->type;
+    int contiguous = contiguous_tile_axis(*left.load->operand(0)->op, tile.rank());
+    int bytes = bytes_of(tile.elem);
     if (bytes == 2 || contiguous == left.perm[1])
       return {};
     return rows_without_conflicts(*buffers[0]->type.layout, contiguous, bytes);

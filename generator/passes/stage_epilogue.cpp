@@ -114,10 +114,12 @@ Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<in
 
 void stage(Function &fn, Op *store, const Product &matmul, int64_t max_stages) {
   Value *map = store->operand(0), *tile = store->operand(1);
-  int contiguous = copy_order(*map->op)[0], bytes = bytes_of(tile->type.elem);
+  const int outer = map->type.rank() - tile->type.rank(); // axes of the map only
+  int contiguous = contiguous_tile_axis(*map->op, tile->type.rank());
+  int bytes = bytes_of(tile->type.elem);
   int axis = *matmul.axis_of_columns(tile);
   Shape piece = tile->type.shape;
-  piece[size_t(axis)] = map->type.shape[size_t(axis)];
+  piece[size_t(axis)] = map->type.shape[size_t(outer + axis)];
 
   // A tile of one piece needs one stage: TMA must have read it before the next tile is written.
   int64_t pieces = tile->type.shape[size_t(axis)] / piece[size_t(axis)];
@@ -145,8 +147,10 @@ void stage(Function &fn, Op *store, const Product &matmul, int64_t max_stages) {
     builder.create(Opcode::proxy_fence_, {});
     builder.create(Opcode::barrier_, {});
     std::vector<Value *> operands = {map, buffer, stage_index};
+    const auto coordinates = store->operands.begin() + 2;
+    operands.insert(operands.end(), coordinates, coordinates + outer);
     for (size_t d = 0; d < piece.size(); d++)
-      operands.push_back(builder.add(store->operand(2 + d), builder.i32(origin[d])));
+      operands.push_back(builder.add(coordinates[outer + ptrdiff_t(d)], builder.i32(origin[d])));
     builder.create(Opcode::tma_store_async_, operands);
   }
   erase(store);

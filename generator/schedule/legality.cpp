@@ -167,6 +167,8 @@ bool may_lack_map(const Function &fn, const Op &access) {
   bool aligned = divisor_of(tensor->offset, fn) % chunk == 0;
   for (size_t d = 0; d < tensor->strides.size(); d++)
     aligned &= int(d) == tensor->contiguous || divisor_of(tensor->strides[d], fn) % chunk == 0;
+  for (const OuterAxis &axis : tensor->outer)
+    aligned &= divisor_of(axis.stride, fn) % chunk == 0;
   for (const Parameter &parameter : fn.parameters)
     aligned &= parameter.value != tensor->base || parameter.aligned_bytes % chunk_bytes == 0;
   return !aligned;

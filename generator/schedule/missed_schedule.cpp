@@ -117,10 +117,14 @@ std::vector<std::pair<std::string, int64_t>> undeclared_multiples(const Function
       return;
     int64_t multiple = chunk / bytes_of(op.operand(0)->type.elem);
     std::optional<Affine> form = affine_of(op.operand(0));
-    for (size_t d = 0; form && d < form->strides.size(); d++)
-      for (const auto &[monomial, coefficient] : form->strides[d].terms)
-        if (monomial.size() == 1 && coefficient == 1 &&
-            divisor_of(form->strides[d], fn) % multiple != 0) {
+    std::vector<Poly> strides = form ? form->strides : std::vector<Poly>();
+    const size_t mask = op.is(Opcode::load_) ? 1 : 2;
+    if (auto tensor = tensor_access(op.operand(0), op.operand_or_null(mask)).access)
+      for (const OuterAxis &axis : tensor->outer)
+        strides.push_back(axis.stride);
+    for (const Poly &stride : strides)
+      for (const auto &[monomial, coefficient] : stride.terms)
+        if (monomial.size() == 1 && coefficient == 1 && divisor_of(stride, fn) % multiple != 0) {
           std::pair<std::string, int64_t> entry{monomial[0]->name, multiple};
           if (std::find(found.begin(), found.end(), entry) == found.end())
             found.push_back(entry);

@@ -109,7 +109,7 @@ private:
   void tma_store(const ir::Op &op);
   /// Pointers to the elements of a tile at the coordinates from operand `first` on; nullopt for
   /// elements outside of the tensor.
-  std::vector<std::optional<Element>> mapped(const ir::Op &op, const ir::Shape &tile, size_t first);
+  std::vector<std::optional<Element>> mapped(const ir::Op &op, ir::Shape tile, size_t first);
   /// Reports coordinates at which TMA cannot copy a box. Operand 1 is the buffer.
   void check_box(const ir::Op &op, size_t first, bool is_written);
 

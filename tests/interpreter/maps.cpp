@@ -39,7 +39,7 @@ std::string refusal(const Op &op, const Tile &map) {
       return "the size" + axis + " is " + std::to_string(size);
     if (d == contiguous && stride != 1)
       return "the stride" + axis + " is not 1";
-    if (d != contiguous && (stride < 1 || stride * bytes % 16 != 0 || stride > int64_t(1) << 36))
+    if (d != contiguous && (stride < 0 || stride * bytes % 16 != 0 || stride > int64_t(1) << 36))
       return "the stride" + axis + " is " + std::to_string(stride * bytes) + " bytes";
     if (type.shape[d] > 256)
       return "the box has " + std::to_string(type.shape[d]) + " elements along axis " +
@@ -77,9 +77,9 @@ void Machine::tensor_map(const Op &op) {
   define(op, std::move(map));
 }
 
-std::vector<std::optional<Element>> Machine::mapped(const Op &op, const Shape &shape,
-                                                    size_t first) {
+std::vector<std::optional<Element>> Machine::mapped(const Op &op, Shape shape, size_t first) {
   const Tile &map = tile(op.operand(0));
+  shape.insert(shape.begin(), op.operand(0)->type.shape.size() - shape.size(), 1);
   std::vector<int64_t> start;
   bool is_poison = map[0].poison;
   for (size_t d = 0; d < shape.size(); d++) {
@@ -117,7 +117,8 @@ void Machine::check_box(const Op &op, size_t first, bool is_written) {
   // TMA would write all 16 bytes of the chunk in which a row of the tensor ends.
   int64_t size = tile(op.operand(0))[1 + contiguous].integer;
   int64_t left = size - scalar(op.operand(first + contiguous)).integer;
-  int64_t extent = op.operand(1)->type.shape[1 + contiguous];
+  const Shape &buffer = op.operand(1)->type.shape; // of the last axes of the map
+  int64_t extent = buffer[buffer.size() - map.shape.size() + contiguous];
   if (is_written && left > 0 && left < extent && size * bytes_of(map.elem) % 16 != 0)
     find(Report::Kind::bad_box, op, -1,
          "after rows of " + std::to_string(size * bytes_of(map.elem)) +

@@ -106,21 +106,18 @@ Run strided(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// A batch of three GEMMs with the same B.
-Run batched(const Variant &variant, std::mt19937 &random, int steps) {
-  constexpr int64_t count = 3;
-  int64_t multiple = promised_multiple(variant);
-  MatmulShape shape = odd_shape(variant, steps, multiple);
+// A batch of `count` GEMMs with the same B.
+Run batch(const Variant &variant, std::mt19937 &random, const MatmulShape &shape, int64_t count) {
   Run run;
-  run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
-             " K=" + std::to_string(shape.k);
+  run.text = std::to_string(count) + " x M=" + std::to_string(shape.m) +
+             " N=" + std::to_string(shape.n) + " K=" + std::to_string(shape.k);
   // Matrices stacked vertically, stored as one matrix.
   auto matrices = [&](const char *name, int64_t number, int64_t rows, int64_t columns,
                       bool transposed, std::mt19937 *values) {
     if (transposed)
       std::swap(rows, columns);
     return add_matrix(run.memory, name, {variant.type()}, number * rows, columns,
-                      distance_between_rows(columns, multiple), values);
+                      distance_between_rows(columns, shape.multiple), values);
   };
   Matrix a = matrices("A", count, shape.m, shape.k, shape.transposed_a, &random);
   Matrix b = matrices("B", 1, shape.k, shape.n, shape.transposed_b, &random);
@@ -145,6 +142,18 @@ Run batched(const Variant &variant, std::mt19937 &random, int steps) {
     });
   };
   return run;
+}
+
+// As of_any_size. One of the batches has only one matrix.
+std::vector<Run> batches(const Variant &variant, std::mt19937 &random, const Steps &steps) {
+  int64_t multiple = promised_multiple(variant);
+  std::vector<Run> runs;
+  for (int count : steps)
+    runs.push_back(
+        batch(variant, random, odd_shape(variant, count, multiple), count == steps[1] ? 1 : 3));
+  if (multiple == 1)
+    runs.push_back(batch(variant, random, odd_shape(variant, steps.back(), 8), 3));
+  return runs;
 }
 
 // A and bias are multiples of 8, so that gelu returns x or 0. Unused operands have no buffer.
@@ -231,7 +240,7 @@ std::vector<TestKernel> more_products() {
   const Steps any = {0, 1, 2, 5};
   // 5 and 19 are coprime to the sizes of the axes, so the tests cover all values of each axis.
   std::vector<TestKernel> list = {
-      {"kernels/matmul_batched.tc", false, products<batched>, any, Schedules::undivided, 5},
+      {"kernels/matmul_batched.tc", false, batches, any, Schedules::all, 5},
       {"kernels/matmul_blocksparse.tc", false, products<block_sparse>, any, Schedules::plain},
       {"kernels/matmul_fused.tc", false, products<fused>, any, Schedules::all, 19},
       {"kernels/matmul_grouped.tc", false, products<grouped>, any, Schedules::of_one_program},

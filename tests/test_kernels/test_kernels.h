@@ -39,10 +39,9 @@ struct Run {
 /// The schedules of a kernel with tiles TM x TN x TK:
 ///
 ///     all             baseline, warp-specialized, and split-K over clusters or launches
-///     undivided       without split-K
 ///     of_one_program  warp-specialized without split-K, one program per block
 ///     plain           only the baseline
-enum class Schedules { all, undivided, of_one_program, plain };
+enum class Schedules { all, of_one_program, plain };
 
 struct TestKernel {
   std::string file; // "kernels/matmul.tc", relative to the project's root

@@ -136,7 +136,7 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
                argument());
   case status_code::unsuitable_tensor:
     return say("%s%sTMA cannot address the tensor at `%s`: its address and strides must be "
-               "multiples of 16 bytes, its strides positive and below 2^40 bytes, and its sizes "
+               "multiples of 16 bytes, its strides from 0 to below 2^40 bytes, and its sizes "
                "from 1 to 2^32",
                argument());
   case status_code::not_prepared:

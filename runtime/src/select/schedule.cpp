@@ -52,8 +52,8 @@ bool find_tensor(const abi::tensor_map &map, const plan::Inputs &inputs, TensorA
   }
   for (unsigned i = 0; i + 1 < map.rank; i++) {
     std::int64_t stride = 0;
-    if (!multiply(plan::evaluate(map.stride[i], inputs), map.element_bytes, stride) ||
-        stride <= 0 || stride % 16 != 0 || stride >= std::int64_t(1) << 40)
+    if (!multiply(plan::evaluate(map.stride[i], inputs), map.element_bytes, stride) || stride < 0 ||
+        stride % 16 != 0 || stride >= std::int64_t(1) << 40)
       return false;
     tensor.strides[i] = std::uint64_t(stride);
   }

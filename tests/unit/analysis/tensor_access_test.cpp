@@ -52,7 +52,8 @@ template <typename Items> std::string list_of(const Items &items) {
 const char *const reasons[] = {"not affine",     "no parameter",   "no neighbors",
                                "strange stride", "strange offset", "strange mask"};
 
-// The access of %v, with mask %m if any: "A + offset by strides at coordinates of extents".
+// The access of %v, with mask %m if any: "A + offset by strides at coordinates of extents". The
+// outer axes are the first ones.
 std::string access(Function &fn, bool masked) {
   const Value *mask = masked ? value_named(fn, "m") : nullptr;
   TensorAccessResult result = tensor_access(value_named(fn, "v"), mask);
@@ -62,8 +63,18 @@ std::string access(Function &fn, bool masked) {
   std::string out = found.base->name;
   if (!found.offset.is_zero())
     out += " + " + text_of(found.offset);
-  return out + " by " + list_of(found.strides) + " at " + list_of(found.coordinates) + " of " +
-         list_of(found.extents);
+  std::vector<Poly> strides, coordinates;
+  std::vector<TensorExtent> extents;
+  for (const OuterAxis &axis : found.outer) {
+    strides.push_back(axis.stride);
+    coordinates.push_back(axis.coordinate);
+    extents.push_back(axis.extent);
+  }
+  strides.insert(strides.end(), found.strides.begin(), found.strides.end());
+  coordinates.insert(coordinates.end(), found.coordinates.begin(), found.coordinates.end());
+  extents.insert(extents.end(), found.extents.begin(), found.extents.end());
+  return out + " by " + list_of(strides) + " at " + list_of(coordinates) + " of " +
+         list_of(extents);
 }
 
 Function function(const std::string &operations) {
@@ -149,12 +160,83 @@ TEST_CASE("tensor_access: offset without a stride is on the contiguous axis") {
   const std::string view = "%v = view %A, %at, %lda, %one : view<f16>[16,32]";
   CHECK(access("%at = add %n.wide, %zero : i64\n" + view) ==
         "A by lda, 1 at 0, pn of 16, 32 + 1 each pn");
-  // A coordinate is an i32, and these products may not fit.
-  CHECK(access("%at = mul %n.wide, %first : i64\n" + view) == "strange offset");
+  // A coordinate is an i32, and this product may not fit.
   CHECK(access("%at = mul %n.wide, %k : i64\n" + view) == "strange offset");
   // Along another stride, the coordinate is at most the tensor extent.
   CHECK(access("%far = mul %n.wide, %first : i64\n %at = mul %far, %lda : i64\n" + view) ==
         "A by lda, 1 at first*pn, 0 of ?, 32");
+}
+
+TEST_CASE("tensor_access: a counter times a stride of its own is on an outer axis") {
+  const std::string view = "%v = view %A, %at, %lda, %one : view<f16>[16,32]";
+  CHECK(access("%at = mul %n.wide, %first : i64\n" + view) ==
+        "A by first, lda, 1 at pn, 0, 0 of 1 + 1 each pn, 16, 32");
+  // All that the host knows of the term is the stride.
+  CHECK(access("%far = mul %column, %first : i64\n %at = mul %far, %first : i64\n" + view) ==
+        "A by 32*first*first, lda, 1 at pn, 0, 0 of 1 + 1 each pn, 16, 32");
+  // The counter of a loop; two axes; one axis for two terms with one stride.
+  CHECK(access("%at = mul %t.wide, %first : i64\n" + view) ==
+        "A by first, lda, 1 at t, 0, 0 of 1 + 1 each t, 16, 32");
+  CHECK(access("%b = mul %n.wide, %first : i64\n %f2 = mul %first, %first : i64\n"
+               "%h = mul %m.wide, %f2 : i64\n %bh = add %b, %h : i64\n %at = add %bh, %k : i64\n" +
+               view) == "A by first*first, first, lda, 1 at pm, pn, 0, 32*t of 1 + 1 each pm, "
+                        "1 + 1 each pn, 16, 32 + 32 each t");
+  CHECK(access("%b = mul %n.wide, %first : i64\n %c = mul %m.wide, %first : i64\n"
+               "%at = add %b, %c : i64\n" +
+               view) == "A by first, lda, 1 at pm + pn, 0, 0 of 1 + 1 each pm + 1 each pn, 16, 32");
+}
+
+TEST_CASE("tensor_access: quotients and remainders of program ids are counters") {
+  const std::string view = "%b = mul %n.by, %first : i64\n"
+                           "%v = view %A, %b, %lda, %one : view<f16>[16,32]";
+  for (const char *code : {"div", "rem", "udiv", "urem"}) {
+    CAPTURE(code);
+    std::string by = std::string("%by = ") + code + " %pn, %n : i32\n";
+    CHECK(access(by + "%n.by = cast %by : i64\n" + view) ==
+          "A by first, lda, 1 at by, 0, 0 of 1 + 1 each by, 16, 32");
+    // Of a quotient.
+    CHECK(access(by + "%again = div %by, %n : i32\n %n.by = cast %again : i64\n" + view) ==
+          "A by first, lda, 1 at again, 0, 0 of 1 + 1 each again, 16, 32");
+  }
+  // By a divisor that the host does not know; of a value that may be negative.
+  for (const char *by : {"%by = div %pn, %pm : i32\n", "%by = rem %n, %t : i32\n",
+                         "%less = sub %pn, %n : i32\n %by = div %less, %n : i32\n",
+                         "%x = load %A : f16\n %by = cast %x : i32\n"}) {
+    CAPTURE(by);
+    CHECK(access(by + std::string("%n.by = cast %by : i64\n") + view) == "strange offset");
+  }
+}
+
+TEST_CASE("tensor_access: at most five axes") {
+  auto with_axes = [](int count) {
+    std::string operations = "%s0 = mul %first, %first : i64\n %at0 = add %k, %zero : i64\n";
+    for (int i = 0; i < count; i++) {
+      std::string now = std::to_string(i), next = std::to_string(i + 1);
+      operations += "%s" + next + " = mul %s" + now + ", %first : i64\n %term" + now +
+                    " = mul %n.wide, %s" + next + " : i64\n %at" + next + " = add %at" + now +
+                    ", %term" + now + " : i64\n";
+    }
+    return access(operations + "%v = view %A, %at" + std::to_string(count) +
+                  ", %lda, %one : view<f16>[16,32]");
+  };
+  CHECK(with_axes(3) ==
+        "A by first*first*first*first*first, first*first*first*first, first*first*first, lda, 1 "
+        "at pn, pn, pn, 0, 32*t of 1 + 1 each pn, 1 + 1 each pn, 1 + 1 each pn, 16, "
+        "32 + 32 each t");
+  CHECK(with_axes(4) == "strange offset");
+}
+
+TEST_CASE("tensor_access: rejects a stride that no argument makes a multiple of 16 bytes") {
+  const std::string mask = "%limit = splat %K : i32[16,32]\n"
+                           "%m = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]\n";
+  auto stepped = [&](int step) {
+    return access("%step = constant {value = " + std::to_string(step) +
+                  "} : i64\n %at = mul %n.wide, %step : i64\n"
+                  "%v = view %A, %at, %lda, %one : view<f16>[16,32]\n" +
+                  mask);
+  };
+  CHECK(stepped(8) == "A by 8, lda, 1 at pn, 0, 0 of 1 + 1 each pn, 16, K");
+  CHECK(stepped(12) == "strange mask");
 }
 
 TEST_CASE("tensor_access: rejects an access that goes backward") {
@@ -331,6 +413,20 @@ TEST_CASE("emit_limits: is the minimum of bounds and extent") {
   CHECK(constant_of(limits[1]) == 32);
 }
 
+TEST_CASE("tensor_access: a term that the mask does not count is on an outer axis") {
+  // Matrices of K columns each, side by side in iteration t.
+  CHECK(masked("%limit = splat %K : i32[16,32]\n"
+               "%m = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]") ==
+        "A by 32, lda, 1 at t, 32*pm, 0 of 1 + 1 each t, 16 + 32 each pm, K");
+  // Matrices of K rows each, one below the other.
+  CHECK(access("%K.wide = cast %K : i64\n %matrix = mul %K.wide, %lda : i64\n"
+               "%b = mul %n.wide, %matrix : i64\n %at = add %b, %k : i64\n"
+               "%v = view %A, %at, %lda, %one : view<f16>[16,32]\n"
+               "%limit = splat %K : i32[16,32]\n"
+               "%m = cmp %rows, %limit {pred = \"lt\"} : i1[16,32]") ==
+        "A by lda*K, lda, 1 at pn, 0, 32*t of 1 + 1 each pn, K, 32 + 32 each t");
+}
+
 TEST_CASE("tensor_access: rejects a mask that is not a bound") {
   const std::string limit = "%left = sub %K, %k32 : i32\n %limit = splat %left : i32[16,32]\n";
   std::string cases[] = {
@@ -348,8 +444,6 @@ TEST_CASE("tensor_access: rejects a mask that is not a bound") {
       limit + "%m = cmp %limit, %limit {pred = \"lt\"} : i1[16,32]",
       "%m = splat %odd : i1[16,32]",
       "%m = cmp %K, %n {pred = \"lt\"} : i1",
-      // Another bound in every iteration.
-      "%limit = splat %K : i32[16,32]\n %m = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]",
       // Not affine.
       limit + "%x = load %v : f16[16,32]\n %c = cast %x : i32[16,32]\n"
               "%m = cmp %c, %limit {pred = \"lt\"} : i1[16,32]",
@@ -381,6 +475,25 @@ TEST_CASE("tensor_access: returns each reject reason") {
     CAPTURE(expected.operations);
     CHECK(access(expected.operations) == expected.why);
   }
+}
+
+TEST_CASE("emit_tensor_map: outer axes are the first axes of the map") {
+  Function fn = function("%H = cast %n : i64\n %b = div %n.wide, %H : i64\n"
+                         "%h = rem %n.wide, %H : i64\n"
+                         "%at.b = mul %b, %first : i64\n %f2 = mul %first, %first : i64\n"
+                         "%at.h = mul %h, %f2 : i64\n %at = add %at.b, %at.h : i64\n"
+                         "%v = view %A, %at, %lda, %one : view<f16>[16,32]");
+  TensorAccessResult found = tensor_access(value_named(fn, "v"), nullptr);
+  REQUIRE(found.access);
+  Value *map = emit_tensor_map(fn, 0, *found.access, Elem::f16, {16, 32}, 64);
+  check_rules(fn);
+  CHECK(map->type == Type::map(Elem::f16, {1, 1, 16, 32}));
+  REQUIRE(map->op->operands.size() == 10);
+  for (size_t i = 1; i < map->op->operands.size(); i++)
+    CHECK(host_expression(map->op->operand(i)));
+  // The extents are the quotient's and the remainder's largest values plus 1.
+  CHECK(map->op->operand(2)->op->is(Opcode::add_));
+  CHECK(map->op->operand(6) != map->op->operand(7));
 }
 
 TEST_CASE("emit_tensor_map: emits host values at the top") {

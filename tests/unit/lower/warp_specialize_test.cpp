@@ -25,6 +25,7 @@ std::string program(const std::string &workers, const std::string &producer,
       %blocks = host_value %n : i32
       %rows = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[16,64]
       %columns = tensor_map %A, %zero, %ld, %ld, %one, %ld {swizzle = 128} : map<f16>[64,16]
+      %matrices = tensor_map %A, %zero, %ld, %ld, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[1,16,64]
       launch_blocks %n
       %s = shared_alloc {address = 0} : shared<f16>[2,16,128] #0
       %t = shared_alloc {address = 8192} : shared<f16>[2,128,16] #1
@@ -206,6 +207,15 @@ TEST_CASE("tma_load_async: one copy per box, to the stage's panels") {
   CHECK(count(text, "add i32 %z, 64") == 1);
   CHECK(count(text, ", 2048\n") == 1);
   CHECK(count(text, "add i32 %y, 0") == 2);
+}
+
+TEST_CASE("TMA copies: the axes of the map before those of the tile come last") {
+  std::string loads = producers_of("tma_load_async %matrices, %s, %x, %full, %x, %x, %y, %z");
+  CHECK(count(loads, "call void @tritonc.tma_load_3d(i32 %") == 2);
+  CHECK(count(loads, "add i32 %z, 64") == 1); // the second box
+  CHECK(count(loads, "add i32 %x, 0") == 2);
+  std::string stores = workers_of("tma_store_async %matrices, %s, %x, %x, %y, %z");
+  CHECK(count(stores, "call void @tritonc.tma_store_3d(ptr %matrices, i32 %") == 2);
 }
 
 TEST_CASE("tma_load_async: contiguous coordinate first") {

@@ -47,7 +47,7 @@ TEST_CASE("status: message names kernel, cause and fix") {
         "gemm::dot<half, N, T>: argument `A` is not aligned to 16 bytes");
   CHECK(sentence({status_code::unsuitable_tensor, &kernel, "A"}) ==
         "gemm::dot<half, N, T>: TMA cannot address the tensor at `A`: its address and strides must "
-        "be multiples of 16 bytes, its strides positive and below 2^40 bytes, and its sizes from 1 "
+        "be multiples of 16 bytes, its strides from 0 to below 2^40 bytes, and its sizes from 1 "
         "to 2^32");
   CHECK(sentence({status_code::no_image_for_device, &kernel, nullptr, 75}) ==
         "gemm::dot<half, N, T>: no code for this GPU: the kernel is compiled for sm_80, sm_90a, "

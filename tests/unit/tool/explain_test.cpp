@@ -224,7 +224,7 @@ TEST_CASE("explain: gives the reason if TMA is never possible") {
                       get_program_id(2) * 3);
     half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)");
   CHECK(text.rfind("`f` for sm_90a:\n  note: 128x256x64 warp-specialized, without TMA: ", 0) == 0);
-  CHECK(contains(text, "  note: no TMA for `A`: its tile offsets are not multiples of its"));
+  CHECK(contains(text, "  note: no TMA for `A`: its tile offsets are not multiples of strides"));
   CHECK_FALSE(contains(text, "__multipleof"));
 }
 
