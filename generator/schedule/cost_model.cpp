@@ -13,6 +13,7 @@
 #include "schedule/cost_formulas.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tritonc {
 
@@ -65,8 +66,7 @@ Expr cost_of_waves(Expr waves, const MeasuredTile &tile, const Problem &problem)
 // launch; the baseline starts sooner.
 Expr cost_of_launch(const Expr &by_steps, const Problem &problem, int64_t bytes_per_ns,
                     int64_t launch) {
-  Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
-  Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
+  Expr by_bytes = div_up(problem.elements * number(problem.bytes), number(bytes_per_ns));
   return number(launch) + Expr::binary(Expr::Kind::max, by_steps, by_bytes) +
          Expr::binary(Expr::Kind::div, by_steps, number(16));
 }
@@ -92,6 +92,18 @@ Expr cost_of_programs(const MeasuredPrograms &measured, const Shape &accumulator
   return cost_of_launch(by_steps, problem, bytes_per_ns, measured.launch);
 }
 
+// The axes of the grid that choose a matrix of a batch: they give neither rows nor columns.
+std::set<size_t> batch_axes(const MatmulSetting &setting) {
+  std::set<size_t> axes;
+  for_each_op(*setting.fn.body, [&](const Op &op) {
+    if (op.is(Opcode::program_id_))
+      axes.insert(size_t(op.get(attr::axis_)));
+  });
+  for (std::optional<size_t> of_matrix : setting.axes)
+    axes.erase(*of_matrix);
+  return axes;
+}
+
 } // namespace
 
 std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) {
@@ -99,9 +111,14 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
   if (!iterations || !setting.axes[0] || !setting.axes[1])
     return std::nullopt;
   const Type &a = setting.matmul.dot->operand(0)->type;
-  return Problem{.rows = programs(*setting.axes[0]) * number(setting.accumulator()[0]),
-                 .columns = programs(*setting.axes[1]) * number(setting.accumulator()[1]),
-                 .k = *iterations * number(a.shape[1]),
+  Expr rows = programs(*setting.axes[0]) * number(setting.accumulator()[0]);
+  Expr columns = programs(*setting.axes[1]) * number(setting.accumulator()[1]);
+  Expr k = *iterations * number(a.shape[1]);
+  Expr elements = (rows + columns) * k + rows * columns;
+  for (size_t axis : batch_axes(setting))
+    elements = std::move(elements) * programs(axis);
+  return Problem{.elements = std::move(elements),
+                 .k = std::move(k),
                  .bytes = bytes_of(a.elem),
                  .costs = gpu.costs};
 }

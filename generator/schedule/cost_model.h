@@ -13,9 +13,10 @@
 
 namespace tritonc {
 
-/// The size of a matmul, as the host computes it: rows, columns, K, and bytes per element.
+/// The size of a matmul, as the host computes it: the elements of A, B and C, of all matrices of a
+/// batch; K; and bytes per element.
 struct Problem {
-  Expr rows, columns, k;
+  Expr elements, k;
   int64_t bytes;
   const CostTables *costs; // of the GPU
 };

@@ -312,6 +312,8 @@ int64_t value_of(const Expr &expr, int64_t programs, int64_t n) {
     return operand(0) / operand(1);
   case Expr::Kind::ceil_div:
     return (operand(0) + operand(1) - 1) / operand(1);
+  case Expr::Kind::rem:
+    return operand(0) % operand(1);
   case Expr::Kind::min:
     return std::min(operand(0), operand(1));
   case Expr::Kind::max:
@@ -926,6 +928,23 @@ TEST_CASE("candidate_schedules: TMA loads the matrices of a batch") {
                             "%back = neg %pb.wide : i64\n %matrix = mul %back, %batch : i64"}) {
     CAPTURE(first);
     CHECK_FALSE(has_maps(batch_of(first)));
+  }
+}
+
+TEST_CASE("matmul cost: a batch reads and writes all of its matrices") {
+  // The matrices follow one another along axis 0, and the rows along axis 2.
+  std::string text = batch_of("%matrix = mul %pb.wide, %batch : i64");
+  text = with(text, "%pm = program_id {axis = 0}", "%pm = program_id {axis = 2}");
+  text = with(text, "%pb = program_id {axis = 2}", "%pb = program_id {axis = 0}");
+  constexpr int64_t k = 4096, matrix_bytes = 2 * ((64 + 64) * k + 64 * 64);
+  const int64_t bytes_per_ns = find_gpu("90a")->costs->bytes_per_ns;
+  for (const Found &schedule : schedules(text)) {
+    if (!schedule.cost)
+      continue;
+    CAPTURE(text_of(schedule));
+    const int64_t less = value_of(*schedule.cost, 132, k / 64);
+    const int64_t more = value_of(*schedule.cost, 264, k / 64);
+    CHECK(more - less >= 132 * matrix_bytes / bytes_per_ns);
   }
 }
 
