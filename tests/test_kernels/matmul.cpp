@@ -156,6 +156,43 @@ std::vector<Run> batches(const Variant &variant, std::mt19937 &random, const Ste
   return runs;
 }
 
+// GEMMs of two batches of four heads. Two heads have the same B. The batches follow one another
+// within each head.
+Run heads(const Variant &variant, std::mt19937 &random, int steps) {
+  constexpr int64_t batches = 2, heads = 4, group = 2;
+  MatmulShape shape = odd_shape(variant, steps, 8);
+  Run run;
+  run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
+             " K=" + std::to_string(shape.k);
+  auto matrices = [&](const char *name, int64_t number, int64_t rows, int64_t columns,
+                      std::mt19937 *values) {
+    return add_matrix(run.memory, name, {variant.type()}, number * rows, columns,
+                      distance_between_rows(columns, shape.multiple), values);
+  };
+  Matrix a = matrices("A", heads * batches, shape.m, shape.k, &random);
+  Matrix b = matrices("B", heads / group * batches, shape.k, shape.n, &random);
+  Matrix c = matrices("C", heads * batches, shape.m, shape.n, nullptr);
+  run.launch.grid = {grid_x, grid_y, int(batches * heads)};
+  run.launch.num_sms = 2;
+  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
+                          Element::pointer(c.buffer)};
+  const int64_t of_a = shape.m * a.ld, of_b = shape.k * b.ld, of_c = shape.m * c.ld;
+  for (int64_t number : {batches, heads, group, shape.m, shape.n, shape.k, a.ld, b.ld, c.ld,
+                         batches * of_a, batches * of_b, batches * of_c, of_a, of_b, of_c})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      int64_t head = row / shape.m / batches, batch = row / shape.m % batches;
+      double sum = 0;
+      for (int64_t k = 0; k < shape.k; k++)
+        sum += value_at(memory, a, row, k) *
+               value_at(memory, b, (head / group * batches + batch) * shape.k + k, column);
+      return rounded(variant.type(), sum);
+    });
+  };
+  return run;
+}
+
 // A and bias are multiples of 8, so that gelu returns x or 0. Unused operands have no buffer.
 Run fused(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape = odd_shape(variant, steps, 8);
@@ -247,6 +284,7 @@ std::vector<TestKernel> more_products() {
       {"kernels/matmul_masked.tc", false, of_any_size, any, Schedules::all, 5},
       {"kernels/matmul_split.tc", false, split, any, Schedules::plain},
       {"kernels/matmul_strided.tc", false, products<strided>, any, Schedules::plain},
+      {"tests/test_kernels/heads_matmul.tc", false, products<heads>, any},
   };
   for (TestKernel &test_kernel : list)
     test_kernel.locks = test_kernel.file == "kernels/matmul_split.tc";
