@@ -66,7 +66,7 @@ void append_comparable(std::vector<Candidate> &candidates, std::vector<Candidate
 // `others` contain schedules without TMA.
 std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others,
                                             const MatmulSetting &setting,
-                                            const std::optional<Problem> &problem) {
+                                            const std::optional<Problem> &problem, const Gpu &gpu) {
   if (!has_costs(others))
     return std::nullopt;
   bool by_threads = std::any_of(others.begin(), others.end(), [](const Candidate &candidate) {
@@ -75,7 +75,7 @@ std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others
   if (problem->bytes != 2 || by_threads)
     return std::nullopt;
   return cost_of_baseline(setting.accumulator(), setting.matmul.dot->operand(0)->type.shape[1],
-                          *problem);
+                          copies_through_registers(setting, gpu), *problem);
 }
 
 // A schedule that runs a program per block as `fn`, which is the kernel with this schedule. Nothing
@@ -148,7 +148,7 @@ std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
     candidates.push_back(baseline_schedule(setting, problem, gpu));
   else
     candidates.push_back(
-        {.schedule = {}, .cost = cost_of_baseline_beside(candidates, setting, problem)});
+        {.schedule = {}, .cost = cost_of_baseline_beside(candidates, setting, problem, gpu)});
   return candidates;
 }
 

@@ -172,10 +172,14 @@ Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile
                         problem);
 }
 
-Expr cost_of_baseline(const Shape &accumulator, int64_t step, const Problem &problem) {
+Expr cost_of_baseline(const Shape &accumulator, int64_t step, bool through_registers,
+                      const Problem &problem) {
   const CostTables &costs = *problem.costs;
-  return cost_of_programs(costs.programs_beside_wgmma, accumulator, step, problem,
-                          costs.bytes_per_ns_baseline);
+  Expr cost = cost_of_programs(costs.programs_beside_wgmma, accumulator, step, problem,
+                               costs.bytes_per_ns_baseline);
+  if (!through_registers)
+    return cost;
+  return std::move(cost) + div_up(problem.k, number(step)) * number(costs.register_copy_latency);
 }
 
 // More stages keep more loads in flight, but take longer to fill.

@@ -40,8 +40,10 @@ Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile
                               const ir::Shape &accumulator, const Problem &problem);
 
 /// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `accumulator`:
-/// the shape of a program's accumulator. `step`: the K tile.
-Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, const Problem &problem);
+/// the shape of a program's accumulator. `step`: the K tile. `through_registers`: cp.async does not
+/// copy the operands.
+Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, bool through_registers,
+                      const Problem &problem);
 
 /// The same for the schedule with one block per SM.
 Expr cost_of_one_block_per_sm(const ir::Shape &accumulator, int64_t step, const Problem &problem);

@@ -135,6 +135,19 @@ std::optional<Candidate> one_block_per_sm_schedule(const MatmulSetting &setting,
   return Candidate{.schedule = std::move(schedule), .cost = std::move(cost)};
 }
 
+bool copies_through_registers(const MatmulSetting &setting, const Gpu &gpu) {
+  Function tried = clone(setting.fn);
+  select_mma(tried, gpu);
+  stage_operands(tried);
+  remove_dead_code(tried);
+  pipeline_loops(tried, gpu, {});
+  bool found = false;
+  for_each_op(*tried.body, [&](const Op &op) {
+    found |= op.is(Opcode::load_) && op.operand(0)->type.is_view() && op.parent != tried.body;
+  });
+  return found;
+}
+
 namespace {
 
 // The K tile of a matmul without tensor cores; 0 = that of the source. The loop is unrolled along

@@ -26,6 +26,10 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
 std::optional<Candidate> one_block_per_sm_schedule(const MatmulSetting &setting,
                                                    const Problem &problem, const Gpu &gpu);
 
+/// Whether the baseline copies an operand by loads, element by element or a few at a time, because
+/// cp.async cannot.
+bool copies_through_registers(const MatmulSetting &setting, const Gpu &gpu);
+
 /// The baseline on GPUs without wgmma: one program per block. Its K tile is shorter than that of
 /// the source if the loop would have too many instructions, or leave no room for a second block. It
 /// has a cost if tensor cores multiply and `problem` is known.

@@ -66,6 +66,7 @@ struct CostTables {
   int64_t launch;                    // ns before a warp-specialized kernel starts
   int64_t bytes_per_ns;              // memory bandwidth of warp-specialized blocks
   int64_t bytes_per_ns_baseline;     // the same for one program per block, on a GPU with wgmma
+  int64_t register_copy_latency;     // ns per K iteration of the baseline that copies by loads
   int64_t bytes_per_ns_multistage;   // the same for one block per SM
   int64_t multistage_start;          // ns until its stages are full
   int64_t tail_launch;               // ns of a second launch for the tail

@@ -675,6 +675,33 @@ TEST_CASE("baseline cost: counts K iterations and waves") {
   }
 }
 
+TEST_CASE("baseline cost: copies through registers wait in each K iteration") {
+  // The cost of `iterations` K iterations beside warp-specialized schedules.
+  auto cost = [](const std::string &text, int64_t iterations) {
+    const Found plain = schedules(text).back();
+    REQUIRE(plain.cost);
+    return value_of(*plain.cost, 1, iterations);
+  };
+  const int64_t latency = find_gpu("90a")->costs->register_copy_latency;
+  // Rows of A that may end at any element: cp.async cannot copy them.
+  const std::string any_row = masked(R"(
+    %i = range {start = 0} : i32[64]
+    %row.of.i = expand %i {axis = 0} : i32[1,64]
+    %all.i = broadcast %row.of.i : i32[128,64]
+    %size = constant {value = STEP} : i32
+    %k32 = mul %t, %size : i32
+    %left = sub %Ka, %k32 : i32
+    %limit = splat %left : i32[128,64]
+    %mask = cmp %limit, %all.i {pred = "gt"} : i1[128,64])",
+                                     "%mask", 64);
+  auto with_rows_of = [&](const std::string &promise) {
+    return with(any_row, "%K: i32", "%K: i32, %Ka: i32" + promise);
+  };
+  for (int64_t iterations : {1, 9})
+    CHECK(cost(with_rows_of(""), iterations) ==
+          cost(with_rows_of(" multiple_of 8"), iterations) + iterations * latency);
+}
+
 TEST_CASE("candidate_schedules: cost needs host-known iteration counts") {
   std::string text = row_kernel(64);
   CHECK(schedules(text).back().cost);
