@@ -529,7 +529,7 @@ ir::Value *Translator::both(ir::Value *a, ir::Value *b, const Extents &shape) {
     a = repeat_to(a, shape);
     b = repeat_to(b, shape);
   }
-  return build_->binary(ir::Opcode::and_, a, b);
+  return a == b ? a : build_->binary(ir::Opcode::and_, a, b);
 }
 
 ir::Value *Translator::masked(ir::Value *mask, bool gives_zero, const ast::Expr &arm) {
