@@ -70,6 +70,20 @@ bool has_effect(const Op &op) {
 
 } // namespace
 
+std::optional<std::vector<AssociativeLoop::Total>> find_totals(Function &fn, Op &loop) {
+  std::vector<AssociativeLoop::Total> totals;
+  for (size_t i = 0; i < loop.results.size(); i++) {
+    const Combining *combining = combining_of(loop, i);
+    if (!combining)
+      return std::nullopt;
+    Value *total = reduced(fn, loop.results[i], combining->name);
+    if (!total->type.is_number() || total->type.rank() >= max_rank)
+      return std::nullopt;
+    totals.push_back({combining->name, total});
+  }
+  return totals;
+}
+
 std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
   AssociativeLoop found{nullptr, {}};
   int loops = 0;
@@ -87,17 +101,15 @@ std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
   if (loops != 1 || !found.loop || !found.loop->is(Opcode::for_loop_) || effects_before_end ||
       !host_expression(found.loop->operand(0)))
     return std::nullopt;
-  for (size_t i = 0; i < found.loop->results.size(); i++) {
-    const Combining *combining = combining_of(*found.loop, i);
-    if (!combining)
-      return std::nullopt;
-    Value *total = reduced(fn, found.loop->results[i], combining->name);
-    if (total->type.elem != found.loop->results[0]->type.elem || !total->type.is_number() ||
-        total->type.rank() >= max_rank)
-      return std::nullopt;
-    found.totals.push_back({combining->name, total});
-  }
-  return found.totals.empty() ? std::nullopt : std::optional(std::move(found));
+  std::optional<std::vector<AssociativeLoop::Total>> totals = find_totals(fn, *found.loop);
+  bool is_of_type = totals && !totals->empty() &&
+                    std::all_of(totals->begin(), totals->end(), [&](const auto &total) {
+                      return total.value->type.elem == (*totals)[0].value->type.elem;
+                    });
+  if (!is_of_type)
+    return std::nullopt;
+  found.totals = std::move(*totals);
+  return found;
 }
 
 Value *emit_identity(Builder &builder, std::string_view op, const Type &type) {

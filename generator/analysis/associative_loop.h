@@ -22,6 +22,10 @@ struct AssociativeLoop {
 /// host_expression, the totals have one type of elements.
 std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 
+/// The totals of a loop of the function's body, one per carried value. Nothing if a carried value is
+/// no total of numbers with fewer than max_rank axes.
+std::optional<std::vector<AssociativeLoop::Total>> find_totals(ir::Function &fn, ir::Op &loop);
+
 /// The value that changes no total, for a scalar or tile of `type`.
 ir::Value *emit_identity(ir::Builder &builder, std::string_view op, const ir::Type &type);
 
