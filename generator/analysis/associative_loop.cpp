@@ -84,6 +84,11 @@ std::optional<std::vector<AssociativeLoop::Total>> find_totals(Function &fn, Op 
   return totals;
 }
 
+std::string_view total_of(Op &loop, size_t i) {
+  const Combining *combining = combining_of(loop, i);
+  return combining ? combining->name : "";
+}
+
 std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
   AssociativeLoop found{nullptr, {}};
   int loops = 0;

@@ -26,6 +26,9 @@ std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 /// no total of numbers with fewer than max_rank axes.
 std::optional<std::vector<AssociativeLoop::Total>> find_totals(ir::Function &fn, ir::Op &loop);
 
+/// The operation that makes carried value `i` of `loop` a total, as in `reduce`; empty: it is none.
+std::string_view total_of(ir::Op &loop, size_t i);
+
 /// The value that changes no total, for a scalar or tile of `type`.
 ir::Value *emit_identity(ir::Builder &builder, std::string_view op, const ir::Type &type);
 

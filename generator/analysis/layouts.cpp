@@ -105,7 +105,7 @@ LinearLayout memory_layout(const Value *pointers, const Value *mask, const Funct
                            int blocks) {
   const int rank = pointers->type.rank();
   const int contiguous = contiguous_axis(pointers, fn).value_or(rank - 1);
-  return vector_layout(pointers->type.shape, contiguous, vector_elements(pointers, mask, fn), fn,
+  return vector_layout(pointers->type.shape, contiguous, access_elements(pointers, mask, fn), fn,
                        blocks);
 }
 
@@ -146,7 +146,7 @@ int access_width(const LinearLayout &layout, const Value *pointers, const Value 
   std::optional<int> axis = contiguous_axis(pointers, fn);
   if (!axis)
     return 1;
-  int limit = vector_elements(pointers, mask, fn), width = 1;
+  int limit = access_elements(pointers, mask, fn), width = 1;
   int shift = axis_shift(layout.shape, *axis);
   while (width < limit &&
          std::count(layout.reg.begin(), layout.reg.end(), FlatIndex(width) << shift))

@@ -91,8 +91,24 @@ const Value *mask_of(const Op &access) {
                                                                  : 2);
 }
 
+namespace {
+
+constexpr int64_t widest_bytes = 16;
+
+} // namespace
+
+bool is_ragged(const Value *pointers) {
+  return pointers->op && pointers->op->is(Opcode::view_) && pointers->op->has(attr::ragged_);
+}
+
+int access_elements(const Value *pointers, const Value *mask, const Function &fn) {
+  if (!is_ragged(pointers))
+    return vector_elements(pointers, mask, fn);
+  const int64_t contiguous = contiguous_elements(pointers, *contiguous_axis(pointers, fn), fn);
+  return int(std::min(contiguous, widest_bytes / bytes_of(pointers->type.elem)));
+}
+
 int vector_elements(const Value *pointers, const Value *mask, const Function &fn) {
-  constexpr int64_t widest_bytes = 16;
   AxisInfos infos(fn);
   std::optional<int> axis = contiguous_axis(pointers, infos);
   if (!axis)

@@ -33,4 +33,11 @@ const ir::Value *mask_of(const ir::Op &access);
 /// The result is a power of two, at least 1.
 int vector_elements(const ir::Value *pointers, const ir::Value *mask, const ir::Function &fn);
 
+/// As `vector_elements`, but also of a ragged view, whose accesses move a vector where they find it
+/// aligned and on.
+int access_elements(const ir::Value *pointers, const ir::Value *mask, const ir::Function &fn);
+
+/// Whether `pointers` is a view with {ragged}.
+bool is_ragged(const ir::Value *pointers);
+
 } // namespace tritonc

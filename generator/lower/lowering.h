@@ -153,6 +153,17 @@ private:
   llvm::Value *holds_first_copy(const ir::LinearLayout &layout);
   /// Runs `body` only if `condition` is true (always, if null).
   void guarded(llvm::Value *condition, const std::function<void()> &body);
+  /// Runs `body` if `condition` is true, else `otherwise`.
+  void branched(llvm::Value *condition, const std::function<void()> &body,
+                const std::function<void()> &otherwise);
+
+  // memory.cpp: accesses of vectors that may be unaligned, or off in part.
+  llvm::Value *is_whole(llvm::Type *vector, llvm::Value *address, const std::vector<int> &group,
+                        const Registers &mask);
+  llvm::Value *load_ragged(llvm::Type *type, llvm::Value *address, const std::vector<int> &group,
+                           const Registers &mask);
+  void store_ragged(llvm::Value *packed, llvm::Value *address, const std::vector<int> &group,
+                    const Registers &mask);
 
   class GlobalAddresses; // addresses.h
   class SharedAddresses;

@@ -2,6 +2,7 @@
 //
 // Tested by tests/unit/lower/memory_test.cpp.
 
+#include "analysis/memory_access.h"
 #include "lower/addresses.h"
 #include "target/cache_policies.h"
 
@@ -49,6 +50,66 @@ llvm::Value *Lowering::hinted(const Op &op, llvm::Value *address) {
   return address;
 }
 
+// Whether the elements of a ragged access can move at once. Its mask is on between two bounds, so
+// all elements are on if the first and the last are.
+llvm::Value *Lowering::is_whole(llvm::Type *vector, llvm::Value *address,
+                                const std::vector<int> &group, const Registers &mask) {
+  const uint64_t bytes = module_.getDataLayout().getTypeStoreSize(vector);
+  llvm::Value *position = builder_.CreatePtrToInt(address, builder_.getInt64Ty());
+  llvm::Value *is_aligned = builder_.CreateIsNull(builder_.CreateAnd(position, bytes - 1));
+  llvm::Value *is_on = builder_.CreateAnd(mask[size_t(group.front())], mask[size_t(group.back())]);
+  return builder_.CreateAnd(is_on, is_aligned);
+}
+
+llvm::Value *Lowering::load_ragged(llvm::Type *type, llvm::Value *address,
+                                   const std::vector<int> &group, const Registers &mask) {
+  auto *vector = llvm::cast<llvm::FixedVectorType>(type);
+  llvm::Type *element = vector->getElementType();
+  llvm::Value *whole, *single = llvm::Constant::getNullValue(type);
+  llvm::BasicBlock *whole_end, *single_end;
+  branched(
+      is_whole(type, address, group, mask),
+      [&] {
+        whole = builder_.CreateLoad(type, address); // aligned as a whole
+        whole_end = builder_.GetInsertBlock();
+      },
+      [&] {
+        for (size_t i = 0; i < group.size(); i++) {
+          llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = nullptr;
+          llvm::Value *loaded;
+          guarded(mask[size_t(group[i])], [&] {
+            loaded = builder_.CreateLoad(element,
+                                         builder_.CreateConstInBoundsGEP1_64(element, address, i));
+            inside = builder_.GetInsertBlock();
+          });
+          llvm::PHINode *phi = builder_.CreatePHI(element, 2);
+          phi->addIncoming(loaded, inside);
+          phi->addIncoming(llvm::Constant::getNullValue(element), before);
+          single = builder_.CreateInsertElement(single, phi, i);
+        }
+        single_end = builder_.GetInsertBlock();
+      });
+  llvm::PHINode *phi = builder_.CreatePHI(type, 2);
+  phi->addIncoming(whole, whole_end);
+  phi->addIncoming(single, single_end);
+  return phi;
+}
+
+void Lowering::store_ragged(llvm::Value *packed, llvm::Value *address,
+                            const std::vector<int> &group, const Registers &mask) {
+  llvm::Type *element = llvm::cast<llvm::FixedVectorType>(packed->getType())->getElementType();
+  branched(
+      is_whole(packed->getType(), address, group, mask),
+      [&] { builder_.CreateStore(packed, address); },
+      [&] {
+        for (size_t i = 0; i < group.size(); i++)
+          guarded(mask[size_t(group[i])], [&] {
+            llvm::Value *single = builder_.CreateExtractElement(packed, i);
+            builder_.CreateStore(single, builder_.CreateConstInBoundsGEP1_64(element, address, i));
+          });
+      });
+}
+
 void Lowering::lower_load(const Op &op) {
   const Value *pointers = op.operand(0), *mask = op.operand_or_null(1),
               *other = op.operand_or_null(2);
@@ -68,7 +129,9 @@ void Lowering::lower_load(const Op &op) {
     llvm::Value *address = hinted(op, addresses[group[0]]);
     llvm::Align align{uint64_t(width) * bytes_of(op.result()->type.elem)};
     llvm::Value *loaded;
-    if (!mask) {
+    if (width > 1 && is_ragged(pointers)) {
+      loaded = load_ragged(type, address, group, registers(mask));
+    } else if (!mask) {
       loaded = builder_.CreateAlignedLoad(type, address, align);
     } else {
       llvm::Value *on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
@@ -121,7 +184,10 @@ void Lowering::lower_store(const Op &op) {
         on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
       llvm::Value *address = hinted(op, addresses[group[0]]);
       llvm::Align align{uint64_t(width) * bytes_of(value->type.elem)};
-      guarded(on, [&] { builder_.CreateAlignedStore(packed, address, align); });
+      if (width > 1 && is_ragged(pointers))
+        store_ragged(packed, address, group, registers(mask));
+      else
+        guarded(on, [&] { builder_.CreateAlignedStore(packed, address, align); });
     }
   });
 }

@@ -84,4 +84,19 @@ void Lowering::guarded(llvm::Value *condition, const std::function<void()> &body
   builder_.SetInsertPoint(after);
 }
 
+void Lowering::branched(llvm::Value *condition, const std::function<void()> &body,
+                        const std::function<void()> &otherwise) {
+  auto *first = llvm::BasicBlock::Create(context_, "branched", function_);
+  auto *second = llvm::BasicBlock::Create(context_, "branched.else", function_);
+  auto *after = llvm::BasicBlock::Create(context_, "branched.end", function_);
+  builder_.CreateCondBr(condition, first, second);
+  builder_.SetInsertPoint(first);
+  body();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(second);
+  otherwise();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
 } // namespace tritonc

@@ -116,15 +116,6 @@ int warps_for_dot(const Op &dot, const Gpu &gpu) {
   return warps;
 }
 
-int warps_for_tile(int64_t elements) {
-  constexpr int max_of_thread = 32; // elements; several tiles of this size may be live at once
-  int warps = 1;
-  while ((warps < 4 && elements / (32 * warps) > 4) ||
-         (warps < max_warps && elements / (32 * warps) > max_of_thread))
-    warps *= 2;
-  return warps;
-}
-
 // The number of warps for the largest tile. If there are dots, only they count.
 int warps_for(Function &fn, const Gpu &gpu) {
   int for_dots = 0, for_tiles = 1;
@@ -181,6 +172,15 @@ int64_t neighbors(const Function &fn, const Op &dot, int operand, const Gpu &gpu
 }
 
 } // namespace
+
+int warps_for_tile(int64_t elements) {
+  constexpr int max_of_thread = 32; // elements; several tiles of this size may be live at once
+  int warps = 1;
+  while ((warps < 4 && elements / (32 * warps) > 4) ||
+         (warps < max_warps && elements / (32 * warps) > max_of_thread))
+    warps *= 2;
+  return warps;
+}
 
 int64_t warpgroups_of(const Shape &accumulator, const Schedule &schedule) {
   return schedule.consumer_groups == 1 && accumulator[0] >= 128 ? 2 : 1;

@@ -10,6 +10,11 @@
 // %x would write all elements to shared memory, and each warp would read all of them. Now it moves
 // one value per warp.
 //
+//     %r = add (reduce %a), (reduce %b)        =>    %t = add (totals of threads of %a and of %b)
+//                                                    %r = reduce %t
+//
+// Two reductions with one result exchange values once.
+//
 // Method:  assign_layouts converts the operand of a reduction to a layout in which a warp holds the
 //          whole axis. From the layout before the conversion, the pass finds the index bits that
 //          select the warp. It divides the axis at these bits and reduces the other parts first.
@@ -17,7 +22,8 @@
 //          it needs, and combines them in the order of the index.
 // Needs:   assign_layouts.
 // Ensures: nothing that later passes need.
-// Limits:  these index bits must be adjacent, each basis of the warp must be one bit, and the
+// Limits:  merges reductions of tiles of one axis whose lanes and warps follow their registers.
+//          Otherwise these index bits must be adjacent, each basis of the warp must be one bit, and the
 //          divided tile must not have too many axes. Otherwise the tile is converted as a whole, as
 //          it is for another use.
 //
@@ -27,6 +33,7 @@
 
 #include "ir/builder.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tritonc {
@@ -89,6 +96,84 @@ LinearLayout exchange_layout(const Shape &shape, int axis, const LinearLayout *w
   return layout;
 }
 
+// A tile of one axis, divided so that each thread has one part of the warps and of the lanes.
+struct Threads {
+  int64_t high, warps, lanes, low;
+};
+
+std::optional<Threads> threads_of(const LinearLayout &layout) {
+  Threads threads{1, int64_t(1) << layout.warp.size(), int64_t(1) << layout.lane.size(), 1};
+  const int64_t extent = layout.shape[0];
+  while (std::count(layout.reg.begin(), layout.reg.end(), FlatIndex(threads.low)))
+    threads.low *= 2;
+  threads.high = extent / threads.low / threads.lanes / threads.warps;
+  FlatIndex bit = FlatIndex(threads.low);
+  for (const std::vector<FlatIndex> *bases : {&layout.lane, &layout.warp})
+    for (FlatIndex basis : *bases) {
+      if (basis != bit)
+        return std::nullopt;
+      bit *= 2;
+    }
+  return threads.high ? std::optional(threads) : std::nullopt;
+}
+
+// The total of each thread, a tile [warps, lanes]; null: the layout of `tile` has other parts.
+Value *totals_of_threads(Builder &builder, Value *tile, const Op &like) {
+  if (!tile->type.layout || tile->type.rank() != 1)
+    return nullptr;
+  std::optional<Threads> threads = threads_of(*tile->type.layout);
+  if (!threads)
+    return nullptr;
+  LinearLayout divided = *tile->type.layout;
+  divided.shape = {threads->high, threads->warps, threads->lanes, threads->low};
+  Type type = Type::tile(tile->type.elem, divided.shape).with_layout(divided);
+  Value *value = builder.create(Opcode::reshape_, {tile}, {type})->result();
+  value = reduced(builder, value, 3, like);
+  return reduced(builder, value, 0, like);
+}
+
+// The tile that `reduce` combines, before a conversion; null: more than `reduce` uses it.
+Value *operand_of(Function &fn, const Value *result, std::string_view op) {
+  const Op *reduce = result->op;
+  bool is_own = reduce && reduce->is(Opcode::reduce_) && reduce->get(attr::op_) == op &&
+                result->type.is_scalar() && count_uses(*fn.body, result) == 1;
+  if (!is_own)
+    return nullptr;
+  Value *tile = reduce->operand(0);
+  return tile->op && tile->op->is(Opcode::convert_layout_) ? tile->op->operand(0) : tile;
+}
+
+// Combines the elements of each thread first where two reductions have one result:
+// add (reduce %a), (reduce %b).
+void merge(Function &fn, Op *op) {
+  if (op->results.size() != 1 || !op->result()->type.is_scalar() || op->operands.size() != 2)
+    return;
+  const Op *first = op->operand(0)->op, *second = op->operand(1)->op;
+  if (!first || !second || first->parent != op->parent || second->parent != op->parent)
+    return;
+  const std::string_view name = first->is(Opcode::reduce_) ? first->get(attr::op_) : "";
+  std::optional<Opcode> combining = combining_op(name);
+  Value *a = operand_of(fn, op->operand(0), name), *b = operand_of(fn, op->operand(1), name);
+  if (!combining || *combining != op->code || !a || !b)
+    return;
+  Builder builder = Builder::before(fn, op);
+  builder.set_location(op->location);
+  a = totals_of_threads(builder, a, *first);
+  b = totals_of_threads(builder, b, *first);
+  if (!a || !b || !(a->type == b->type))
+    return;
+  Op *both = builder.create(op->code, {a, b}, {a->type});
+  both->attributes = op->attributes;
+  Value *of_warps = reduced(builder, both->result(), 1, *first);
+  const Type exchanged = of_warps->type.with_layout(
+      exchange_layout(of_warps->type.shape, 0, nullptr, a->type.layout->warp.size()));
+  Value *all = builder.create(Opcode::convert_layout_, {of_warps}, {exchanged})->result();
+  Value *result = builder.reduce(all, 0, std::string(name));
+  result->name = op->result()->name;
+  replace_uses(*fn.body, op->result(), result);
+  erase(op); // remove_dead_code erases the two reductions
+}
+
 void split(Function &fn, Op *reduce) {
   const Op *convert = reduce->operand(0)->op;
   if (!convert || !convert->is(Opcode::convert_layout_) || !convert->operand(0)->type.layout)
@@ -131,11 +216,15 @@ void split(Function &fn, Op *reduce) {
 } // namespace
 
 void split_reductions(Function &fn) {
-  std::vector<Op *> reductions;
+  std::vector<Op *> reductions, combinations;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::reduce_))
       reductions.push_back(&op);
+    else if (op.operands.size() == 2)
+      combinations.push_back(&op);
   });
+  for (Op *op : combinations)
+    merge(fn, op);
   for (Op *op : reductions)
     split(fn, op);
 }

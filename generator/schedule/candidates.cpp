@@ -19,6 +19,7 @@
 
 #include "analysis/repeated_loads.h"
 #include "ir/checks.h"
+#include "passes/align_tiles.h"
 #include "passes/pipeline.h"
 #include "passes/promote_single_iterations.h"
 #include "passes/stage_repeated_loads.h"
@@ -96,7 +97,9 @@ constexpr int64_t min_elements_in_cluster = 2048;
 
 // The schedules of a kernel without a matmul.
 std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
-  std::optional<Candidate> baseline = one_program_schedule(canonical, {}, gpu);
+  Function aligned = clone(canonical);
+  align_tiles(aligned);
+  std::optional<Candidate> baseline = one_program_schedule(aligned, {}, gpu);
   if (!baseline)
     return {{}};
   std::vector<Candidate> candidates;
@@ -105,9 +108,9 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
       candidates.push_back(std::move(*candidate));
   };
   add(batched_schedule(canonical, gpu));
-  if (Function once = clone(canonical); find_repeated_loads(once) && try_promoting(once))
+  if (Function once = clone(aligned); find_repeated_loads(once) && try_promoting(once))
     add(one_program_schedule(once, {.one_iteration = true}, gpu));
-  if (Function staged = clone(canonical); try_staging_loads(staged, gpu))
+  if (Function staged = clone(aligned); try_staging_loads(staged, gpu))
     add(one_program_schedule(staged, {.staged = true}, gpu));
   std::vector<Candidate> split = split_loop_schedules(canonical, *baseline->work, gpu);
   if (split.empty() && elements_of_largest_tile(canonical) >= min_elements_in_cluster)

@@ -74,6 +74,30 @@ TEST_CASE("store: one warp per replicated element, a scalar once") {
   CHECK(count(scalar, "store float") == 1);
 }
 
+TEST_CASE("load, store: through a ragged view, a vector or its elements") {
+  auto text_of = [](const std::string &view_attribute) {
+    return lowered(program(all, R"(
+    %r = range {start = 0} : i32[256] #0
+    %ns = splat %n : i32[256] #0
+    %m = cmp %r, %ns {pred = "lt"} : i1[256] #0
+    %v = view %p, %o, %one )" + view_attribute +
+                                    R"( : view<f16>[256]
+    %a = load %v, %m {vector = 8} : f16[256] #0
+    store %v, %a, %m {vector = 8})"));
+  };
+  std::string ragged = text_of("{ragged = 1}");
+  CHECK(count(ragged, "load <8 x half>") == 1);
+  CHECK(count(ragged, "load half") == 8);
+  CHECK(count(ragged, "store <8 x half>") == 1);
+  CHECK(count(ragged, "store half") == 8);
+  CHECK(count(ragged, "and i64 ") == 2); // the address modulo 16
+  // Without {ragged}, the vector is aligned, and on or off as a whole.
+  std::string whole = text_of("");
+  CHECK(count(whole, "load <8 x half>") == 1);
+  CHECK(count(whole, "load half") == 0);
+  CHECK(count(whole, "store half") == 0);
+}
+
 TEST_CASE("load, store: a branch around each masked access") {
   std::string text = lowered(program(all, R"(
     %r = range {start = 0} : i32[256] #0

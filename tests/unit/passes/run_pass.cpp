@@ -2,6 +2,7 @@
 
 #include "unit/passes/run_pass.h"
 
+#include "passes/align_tiles.h"
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
 #include "passes/avoid_register_bank_conflicts.h"
@@ -73,6 +74,7 @@ Run as_run(void (*pass)(ir::Function &, const Gpu &, const Schedule &)) { return
 const std::map<std::string_view, Run> &passes() {
 #define PASS(name) std::pair(std::string_view(#name), as_run(name))
   static const std::map<std::string_view, Run> table = {
+      PASS(align_tiles),
       PASS(allocate_shared),
       PASS(assign_layouts),
       PASS(avoid_register_bank_conflicts),

@@ -1,0 +1,596 @@
+// align_tiles: lets loops over a row load and store whole vectors, wherever the row starts and ends.
+//
+//     %sum = for_loop %n, %zero {               %first = %row*%ld rounded up to a multiple of 8
+//       (%t, %acc)                              %skip = %first - %row*%ld
+//       %i = range                              %length = %N - %skip rounded down to a multiple of 8
+//       %m = cmp %i, %N - 64*%t {lt}            %end = load the elements before and after
+//       %v = view %x, %row*%ld + 64*%t          %sum = for_loop %n, %zero {
+//       %a = load %v, %m, 0 : f16[64]             (%t, %acc)
+//       %s = add %acc, %a                 =>      %i = range
+//       yield %s                                  %m = cmp %i, %length - 64*%t {lt}
+//     }                                           %v = view %x, %first + 64*%t
+//     %r = reduce %sum {op = "add"}               %a = load %v, %m, 0 : f16[64]
+//                                                 ...
+//                                               }
+//                                               %r = add (reduce %sum), (reduce %end)
+//
+// Rows of odd length start at any element, so an access of 16 bytes would not be aligned. The tiles
+// of the loop start at the first aligned element of the row instead, and end at the last whole
+// vector. Up to 15 elements before and after them are one small tile.
+//
+// Other arrays may start at another element modulo a vector. An access through a view with {ragged}
+// moves a whole vector where it finds the vector aligned and on, and single elements elsewhere.
+//
+// Method:  All tiles of a loop move by the same number of elements. So the pass must see all
+//          operations on tiles, and a total must not depend on the elements that the mask turns off:
+//          the pass evaluates their value with the mask off. The code of the loop for the small tile
+//          comes before the loop.
+//          Accesses that are aligned already only need {ragged} if any element may be the last.
+// Needs:   canonical loops (expand_inductions) and views (form_views).
+// Ensures: all loops have the same number of iterations as before.
+// Limits:  moves tiles of one axis and one extent, which loops of the body access under masks with
+//          one bound; the loops carry totals only. Does nothing if the first array is aligned.
+//
+// Tested by tests/unit/passes/align_tiles/.
+
+#include "passes/align_tiles.h"
+
+#include "analysis/affine.h"
+#include "analysis/associative_loop.h"
+#include "analysis/memory_access.h"
+#include "analysis/same_value.h"
+#include "analysis/tensor_access.h"
+#include "ir/builder.h"
+#include "passes/select_mma.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+bool is_tile(const Value *value) { return value->type.is_tile(); }
+
+bool has_tiles(const Op &op) {
+  return std::any_of(op.operands.begin(), op.operands.end(), is_tile) ||
+         std::any_of(op.results.begin(), op.results.end(), is_tile);
+}
+
+bool is_access(const Op &op) { return op.is(Opcode::load_) || op.is(Opcode::store_); }
+
+bool is_by_element(const Op &op) {
+  switch (op.code) {
+  case Opcode::dot_:
+  case Opcode::reduce_:
+  case Opcode::scan_:
+  case Opcode::gather_:
+  case Opcode::trans_:
+  case Opcode::reshape_:
+  case Opcode::expand_:
+  case Opcode::broadcast_:
+  case Opcode::extract_:
+    return false;
+  default:
+    return info(op.code).effect == Effect::pure;
+  }
+}
+
+struct RowLoop {
+  Op *op;
+  std::vector<Op *> bounds =
+      {}; // comparisons: element i of iteration t is on if i + extent*t < end
+
+  Block &body() const { return *op->blocks[0]; }
+  Value *counter() const { return body().arguments[0]; }
+  bool has_bound(const Op *comparison) const {
+    return std::find(bounds.begin(), bounds.end(), comparison) != bounds.end();
+  }
+};
+
+// The constant that a value has where all bounds are off; nullopt: not known to be constant.
+class ValuesOff {
+public:
+  explicit ValuesOff(const std::vector<RowLoop> &loops) {
+    for (const RowLoop &loop : loops)
+      for (const Op *bound : loop.bounds)
+        known_[bound->result()] = 0;
+  }
+
+  std::optional<double> of(const Value *value) {
+    auto [at, is_new] = known_.emplace(value, std::nullopt);
+    if (is_new && value->op)
+      known_[value] = of(*value->op); // `at` may be invalid
+    return known_[value];
+  }
+
+private:
+  std::optional<double> of(const Op &op) {
+    auto operand = [&](size_t i) { return of(op.operand(i)); };
+    auto both = [&](auto combine) -> std::optional<double> {
+      std::optional<double> a = operand(0), b = operand(1);
+      return a && b ? std::optional<double>(combine(*a, *b)) : std::nullopt;
+    };
+    switch (op.code) {
+    case Opcode::constant_:
+      return op.has(attr::number_) ? op.get(attr::number_) : double(op.get(attr::value_));
+    case Opcode::splat_:
+      return operand(0);
+    case Opcode::cast_:
+      return of_cast(operand(0), op);
+    case Opcode::select_:
+      if (std::optional<double> condition = operand(0))
+        return operand(*condition != 0 ? 1 : 2);
+      return std::nullopt;
+    case Opcode::load_: {
+      const Value *mask = op.operand_or_null(1), *other = op.operand_or_null(2);
+      return mask && other && of(mask) == 0.0 ? of(other) : std::nullopt;
+    }
+    case Opcode::and_:
+      if (op.result()->type.elem == Elem::i1 && (operand(0) == 0.0 || operand(1) == 0.0))
+        return 0;
+      return std::nullopt;
+    case Opcode::add_:
+      return both([](double a, double b) { return a + b; });
+    case Opcode::sub_:
+      return both([](double a, double b) { return a - b; });
+    case Opcode::mul_:
+      return both([](double a, double b) { return a * b; });
+    case Opcode::max_:
+      return both([](double a, double b) { return std::max(a, b); });
+    case Opcode::min_:
+      return both([](double a, double b) { return std::min(a, b); });
+    case Opcode::reduce_:
+      return of_reduction(operand(0), op);
+    default:
+      return std::nullopt;
+    }
+  }
+
+  // Only constants that every floating-point type has.
+  static std::optional<double> of_cast(std::optional<double> value, const Op &op) {
+    bool is_exact = value && (*value == 0 || std::isinf(*value));
+    bool widens = op.operand(0)->type.elem == op.result()->type.elem ||
+                  (is_float(op.operand(0)->type.elem) &&
+                   (op.result()->type.elem == Elem::f32 || op.result()->type.elem == Elem::f64));
+    return is_float(op.result()->type.elem) && (is_exact || widens) ? value : std::nullopt;
+  }
+
+public:
+  // Whether elements `off` leave a total by `op` as it is; `start`: what it starts from, if known.
+  static bool leave_total(std::string_view op, const Type &type, std::optional<double> off,
+                          std::optional<double> start) {
+    if (!off)
+      return false;
+    if (op == "add" || op == "xor" || op == "or" || op == "umax")
+      return *off == 0;
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (is_float(type.elem) && *off == (op == "max" ? -infinity : infinity))
+      return op == "max" || op == "min";
+    return start && *off == *start; // min, max, umin, and: repeating the start changes nothing
+  }
+
+private:
+  static std::optional<double> of_reduction(std::optional<double> off, const Op &op) {
+    return leave_total(op.get(attr::op_), op.result()->type, off, std::nullopt) ? off
+                                                                                : std::nullopt;
+  }
+
+  std::map<const Value *, std::optional<double>> known_;
+};
+
+// The loops over a row whose tiles can move.
+struct Row {
+  Function &fn;
+  int64_t extent = 0; // of the tiles
+  int64_t vector = 1; // elements
+  std::vector<RowLoop> loops = {};
+  Poly start = {};              // the row's first element, from a multiple of 16 bytes
+  std::optional<Poly> end = {}; // the number of its elements
+  SameValues same = {};
+
+  bool find() {
+    for (Op *op : fn.body->ops)
+      if (op->is(Opcode::for_loop_))
+        loops.push_back({op});
+    return !loops.empty() && has_one_extent() && find_start() && find_bounds() &&
+           std::all_of(loops.begin(), loops.end(),
+                       [&](const RowLoop &loop) {
+                         return same(loops[0].op->operand(0), loop.op->operand(0)) &&
+                                moves_with_tiles(loop);
+                       }) &&
+           has_totals_only();
+  }
+
+  // Whether `view` moves by `extent` elements per iteration.
+  static std::optional<Poly> start_of(const Value *view, const RowLoop &loop, int64_t extent) {
+    std::optional<Affine> form = affine_of(view);
+    if (!form)
+      return std::nullopt;
+    Poly first = form->offset.substitute(loop.counter(), Poly::constant(0));
+    Poly step = form->strides[0] * Poly::constant(extent) * Poly::symbol(loop.counter());
+    return form->offset == first + step ? std::optional(std::move(first)) : std::nullopt;
+  }
+
+  // The type of an element's index in the row.
+  Elem index_type() const { return loops[0].bounds[0]->operand(0)->type.elem; }
+
+private:
+  bool is_of_extent(const Value *value) {
+    if (!is_tile(value))
+      return true;
+    if (!extent && value->type.rank() == 1)
+      extent = value->type.shape[0];
+    return value->type.shape == Shape{extent};
+  }
+
+  // Whether all operations on tiles are known, and all tiles have one extent. Before the first loop
+  // no tile is computed from a range.
+  bool has_one_extent() {
+    bool are_known = true, is_before = true;
+    for_each_op(*fn.body, [&](const Op &op) {
+      const bool is_row_loop = op.is(Opcode::for_loop_) && op.parent == fn.body;
+      const bool is_in_row_loop = op.parent != fn.body;
+      is_before &= !is_row_loop;
+      for (const std::vector<Value *> *values : {&op.operands, &op.results})
+        are_known &= std::all_of(values->begin(), values->end(),
+                                 [&](const Value *value) { return is_of_extent(value); });
+      are_known &= op.blocks.empty() || is_row_loop;
+      are_known &= !is_in_row_loop || has_tiles(op) || !has_effect(op);
+      if (!has_tiles(op) || is_row_loop || op.is(Opcode::yield_))
+        return;
+      are_known &= is_by_element(op) || op.is(Opcode::reduce_) ||
+                   (is_in_row_loop && is_access(op) && op.operand(0)->type.is_view());
+      are_known &= !is_before || std::none_of(op.operands.begin(), op.operands.end(), is_tile);
+    });
+    return are_known && extent;
+  }
+
+  static bool has_effect(const Op &op) {
+    const Effect effect = info(op.code).effect;
+    return effect != Effect::pure && effect != Effect::control;
+  }
+
+  // Finds the first access that is not aligned, though its array is.
+  bool find_start() {
+    constexpr int64_t widest_bytes = 16;
+    for (const RowLoop &loop : loops)
+      for (const Op *op : loop.body().ops) {
+        if (!is_access(*op))
+          continue;
+        const Value *view = op->operand(0);
+        std::optional<Poly> first = start_of(view, loop, extent);
+        std::optional<Affine> form = affine_of(view);
+        const int64_t elements = widest_bytes / bytes_of(view->type.elem);
+        if (!first || !comes_before_loops(*first))
+          return false;
+        vector = std::max(vector, elements);
+        const bool is_candidate = start.is_zero() && form->strides[0].is_constant(1) &&
+                                  alignment_of(form->base) % widest_bytes == 0;
+        if (is_candidate && divisor_of(*first, fn) % elements != 0)
+          start = std::move(*first);
+      }
+    return !start.is_zero() && extent % vector == 0;
+  }
+
+  // Whether `poly` can be computed before the loops.
+  bool comes_before_loops(const Poly &poly) const {
+    auto is_before = [&](const Value *symbol) {
+      return symbol->op ? symbol->op->parent == fn.body &&
+                              fn.body->position_of(symbol->op) < fn.body->position_of(loops[0].op)
+                        : !symbol->block;
+    };
+    return std::all_of(poly.terms.begin(), poly.terms.end(), [&](const auto &term) {
+      return std::all_of(term.first.begin(), term.first.end(), is_before);
+    });
+  }
+
+  int alignment_of(const Value *base) const {
+    for (const Parameter &parameter : fn.parameters)
+      if (parameter.value == base)
+        return parameter.aligned_bytes;
+    return 1;
+  }
+
+  // Finds the comparisons that all have the same end.
+  bool find_bounds() {
+    for (RowLoop &loop : loops)
+      for (Op *op : loop.body().ops) {
+        if (!op->is(Opcode::cmp_) || !is_tile(op->result()))
+          continue;
+        std::optional<std::vector<Bound>> found = bounds_of(op->result(), 1);
+        if (!found || found->size() != 1)
+          continue;
+        const Poly counted = Poly::symbol(loop.counter()) * Poly::constant(extent);
+        Poly before = counted - (*found)[0].before;
+        const bool has_end = comes_before_loops(before) && (!end || *end == before);
+        if (!has_end)
+          continue;
+        end = std::move(before);
+        loop.bounds.push_back(op);
+      }
+    return !loops[0].bounds.empty();
+  }
+
+  // Whether only the index of an element, not the iteration, decides what the loop does with it.
+  static bool moves_with_tiles(const RowLoop &loop) {
+    std::set<const Value *> of_iteration = {loop.counter()};
+    for (const Op *op : loop.body().ops) {
+      const bool depends = std::any_of(op->operands.begin(), op->operands.end(),
+                                       [&](Value *value) { return of_iteration.count(value); });
+      if (!depends || op->is(Opcode::view_) || loop.has_bound(op))
+        continue;
+      const bool is_index = info(op->code).effect == Effect::pure && op->results.size() == 1 &&
+                            (!is_tile(op->result()) || op->is(Opcode::splat_));
+      if (!is_index)
+        return false;
+      of_iteration.insert(op->results.begin(), op->results.end());
+    }
+    return true;
+  }
+
+  // Whether elements that are off change nothing: no total, no memory.
+  bool has_totals_only() {
+    ValuesOff off(loops);
+    std::set<const Value *> totals;
+    for (const RowLoop &loop : loops) {
+      std::set<const Value *> added;
+      for (size_t i = 0; i < loop.op->results.size(); i++) {
+        const std::string_view op = total_of(*loop.op, i);
+        if (op.empty())
+          return false;
+        const Value *result = loop.op->results[i], *more = added_to(loop, i);
+        if (!ValuesOff::leave_total(op, result->type, off.of(more),
+                                    off.of(loop.op->operand(i + 1))))
+          return false;
+        // Each position of the tile has a total of other elements afterwards.
+        for (const Op *user : users_of(*fn.body, result))
+          if (is_tile(result) && (!user->is(Opcode::reduce_) || user->get(attr::op_) != op))
+            return false;
+        totals.insert(result);
+        added.insert(more);
+      }
+      for (const Op *op : loop.body().ops) {
+        const Value *mask = is_access(*op) ? mask_of(*op) : nullptr;
+        if (is_access(*op) && (!mask || off.of(mask) != 0.0))
+          return false;
+        if (op->is(Opcode::reduce_) && (!added.count(op->result()) || !off.of(op->result())))
+          return false;
+      }
+    }
+    return std::all_of(fn.body->ops.begin(), fn.body->ops.end(), [&](const Op *op) {
+      return !op->is(Opcode::reduce_) || totals.count(op->operand(0));
+    });
+  }
+
+public:
+  // The value by which an iteration changes total `i`.
+  static const Value *added_to(const RowLoop &loop, size_t i) {
+    const Op *next = loop.body().terminator()->operand(i)->op;
+    return next->operand(next->operand(0) == loop.body().arguments[i + 1] ? 1 : 0);
+  }
+};
+
+// Moves the tiles of all loops to the first aligned element, and makes the code for the elements
+// before and after them.
+struct Alignment {
+  Row &row;
+  Function &fn;
+  Value *first = nullptr;   // the first aligned element, from the start of the array; all i64
+  Value *skipped = nullptr; // elements before it
+  Value *length = nullptr;  // elements of whole vectors
+  Value *count = nullptr;   // elements of the row
+  Value *small_range = nullptr;
+  Value *index = nullptr, *on = nullptr; // of the small tile: elements of the row
+
+  void run() {
+    Builder builder = Builder::before(fn, row.loops[0].op);
+    builder.set_location(row.loops[0].op->location);
+    emit_extents(builder);
+    emit_small_tile(builder);
+    for (RowLoop &loop : row.loops)
+      add_small_tile(loop);
+    for (Op *op : all_of(Opcode::range_))
+      if (op->result() != small_range)
+        move_range(op);
+    for (RowLoop &loop : row.loops) {
+      for (Op *bound : loop.bounds)
+        move_bound(loop, bound);
+      for (Op *op : std::vector<Op *>(loop.body().ops))
+        if (op->is(Opcode::view_))
+          move_view(loop, op);
+    }
+  }
+
+private:
+  std::vector<Op *> all_of(Opcode code) {
+    std::vector<Op *> found;
+    for_each_op(*fn.body, [&](Op &op) {
+      if (op.is(code))
+        found.push_back(&op);
+    });
+    return found;
+  }
+
+  void emit_extents(Builder &builder) {
+    Value *start = emit(builder, row.start), *multiple = builder.i64(-row.vector);
+    Value *rounded = builder.add(start, builder.i64(row.vector - 1));
+    first = builder.binary(Opcode::and_, rounded, multiple);
+    skipped = builder.sub(first, start);
+    Value *iterations = builder.cast(row.loops[0].op->operand(0), Elem::i64);
+    Value *all = builder.mul(iterations, builder.i64(row.extent));
+    count = at_least_zero(builder, builder.binary(Opcode::min_, emit(builder, *row.end), all));
+    Value *rest = at_least_zero(builder, builder.sub(count, skipped));
+    length = builder.binary(Opcode::and_, rest, multiple);
+    first->name = "first";
+    length->name = "length";
+  }
+
+  static Value *at_least_zero(Builder &builder, Value *value) {
+    return builder.binary(Opcode::max_, value, builder.i64(0));
+  }
+
+  // The first half of the small tile is before the vectors, the second half after them. Each thread
+  // has one element.
+  void emit_small_tile(Builder &builder) {
+    const int64_t size = std::max<int64_t>(2 * row.vector, 32 * warps_for_tile(row.extent));
+    const Elem elem = row.index_type();
+    auto splat = [&](Value *value) { return builder.splat(builder.cast(value, elem), {size}); };
+    small_range = builder.range(0, size);
+    Value *half = builder.i64(size / 2);
+    Value *i = elem == Elem::i32 ? small_range : builder.cast(small_range, elem);
+    Value *is_before = builder.cmp("lt", i, splat(half));
+    Value *after = builder.sub(builder.add(skipped, length), half);
+    index = builder.select(is_before, i, builder.add(i, splat(after)));
+    Value *end_before = builder.binary(Opcode::min_, skipped, count);
+    on = builder.cmp("lt", index, builder.select(is_before, splat(end_before), splat(count)));
+  }
+
+  // The code of `loop` for the small tile.
+  void add_small_tile(const RowLoop &loop) {
+    Builder builder = Builder::before(fn, loop.op);
+    std::map<const Value *, Value *> copies;
+    for (const Op *op : loop.body().ops) {
+      builder.set_location(op->location);
+      if (op->is(Opcode::load_))
+        small(builder, loop, op->result(), copies);
+      if (op->is(Opcode::store_)) {
+        Value *value = small(builder, loop, op->operand(1), copies);
+        Value *mask = small(builder, loop, op->operand(2), copies);
+        keep_cache_hint(*builder.store(pointers(builder, loop, op->operand(0)), value, mask), *op);
+      }
+    }
+    std::vector<Value *> totals;
+    for (size_t i = 0; i < loop.op->results.size(); i++) {
+      Value *more = small(builder, loop, Row::added_to(loop, i), copies);
+      totals.push_back(is_tile(more) ? builder.reduce(more, 0, std::string(total_of(*loop.op, i)))
+                                     : more);
+    }
+    for (size_t i = 0; i < totals.size(); i++)
+      for (Op *result : results_of_total(loop.op->results[i]))
+        add_total(result, loop, i, totals[i]);
+  }
+
+  // The operations that make a scalar of a total.
+  std::vector<Op *> results_of_total(Value *total) {
+    return is_tile(total) ? users_of(*fn.body, total) : std::vector<Op *>{total->op};
+  }
+
+  void add_total(Op *op, const RowLoop &loop, size_t i, Value *more) {
+    Value *result = op == loop.op ? op->results[i] : op->result();
+    Builder builder = Builder::after(fn, op);
+    builder.set_location(op->location);
+    Value *all = builder.binary(*combining_op(total_of(*loop.op, i)), result, more);
+    if (all->op->is(Opcode::add_) && is_integer(all->type.elem))
+      all->op->set(attr::unsigned_); // like a reduction: modulo 2^bits
+    all->name = result->name;
+    replace_uses(*fn.body, result, all);
+    all->op->operands[0] = result;
+  }
+
+  // The elements of `view` at `index`.
+  Value *pointers(Builder &builder, const RowLoop &loop, const Value *view) {
+    const Affine form = *affine_of(view);
+    const Shape &shape = index->type.shape;
+    Value *first_of_row = emit(builder, *Row::start_of(view, loop, row.extent));
+    Value *offset = builder.cast(index, Elem::i64);
+    offset = builder.mul(offset, builder.splat(emit(builder, form.strides[0]), shape));
+    offset = builder.add(offset, builder.splat(first_of_row, shape));
+    Value *base = builder.splat(const_cast<Value *>(form.base), shape);
+    return builder.addptr(base, offset);
+  }
+
+  // A copy of `value` for the small tile.
+  Value *small(Builder &builder, const RowLoop &loop, const Value *value,
+               std::map<const Value *, Value *> &copies) {
+    const Op *op = value->op;
+    const bool is_outside = !op || op->parent == fn.body;
+    if (is_outside && !is_tile(value))
+      return const_cast<Value *>(value);
+    if (auto found = copies.find(value); found != copies.end())
+      return found->second;
+    Value *&copy = copies[value];
+    if (loop.has_bound(op))
+      return copy = on;
+    if (op->is(Opcode::range_))
+      return copy = builder.cast(index, value->type.elem);
+    std::vector<Value *> operands;
+    for (const Value *operand : op->operands)
+      operands.push_back(operand->type.is_view() ? pointers(builder, loop, operand)
+                                                 : small(builder, loop, operand, copies));
+    Type type = value->type;
+    if (is_tile(value))
+      type.shape = index->type.shape;
+    Op *made = builder.create(op->code, operands, {type});
+    made->attributes = op->attributes;
+    made->result()->name = value->name;
+    return copies[value] = made->result();
+  }
+
+  void move_range(Op *range) {
+    const bool is_before = range->parent == fn.body;
+    Builder builder = is_before ? Builder::before(fn, row.loops[0].op) : Builder::after(fn, range);
+    builder.set_location(range->location);
+    Value *position = range->result();
+    Value *distance = builder.cast(skipped, position->type.elem);
+    Value *moved = builder.add(position, builder.splat(distance, position->type.shape));
+    moved->name = position->name;
+    replace_uses(*fn.body, position, moved);
+    moved->op->operands[0] = position;
+  }
+
+  void move_bound(const RowLoop &loop, Op *bound) {
+    Builder builder = Builder::before(fn, bound);
+    builder.set_location(bound->location);
+    const Elem elem = bound->operand(0)->type.elem;
+    Value *counter = builder.cast(loop.counter(), Elem::i64);
+    Value *done = builder.mul(counter, builder.i64(row.extent));
+    Value *left = builder.cast(builder.sub(length, done), elem);
+    Value *position = builder.range(0, row.extent);
+    position = elem == Elem::i32 ? position : builder.cast(position, elem);
+    Value *inside = builder.cmp("lt", position, builder.splat(left, {row.extent}));
+    inside->name = bound->result()->name;
+    replace_uses(*fn.body, bound->result(), inside);
+  }
+
+  void move_view(const RowLoop &loop, Op *view) {
+    Builder builder = Builder::before(fn, view);
+    builder.set_location(view->location);
+    const Affine form = *affine_of(view->result());
+    const bool is_contiguous = form.strides[0].is_constant(1);
+    if (is_contiguous && *Row::start_of(view->result(), loop, row.extent) == row.start) {
+      view->operands[1] = emit(builder, form.offset - row.start + Poly::symbol(first));
+      return;
+    }
+    Value *distance = is_contiguous ? skipped : builder.mul(skipped, view->operand(2));
+    view->operands[1] = builder.add(view->operand(1), distance);
+    if (is_contiguous)
+      view->set(attr::ragged_);
+  }
+};
+
+// Marks the views whose accesses are narrow only because of the ends of their masks.
+void mark_ragged_masks(Function &fn) {
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!is_access(op) || !op.operand(0)->type.is_view())
+      return;
+    const Value *view = op.operand(0), *mask = mask_of(op);
+    if (mask && is_tile(mask) && bounds_of(mask, view->type.rank()) &&
+        vector_elements(view, nullptr, fn) > vector_elements(view, mask, fn))
+      view->op->set(attr::ragged_);
+  });
+}
+
+} // namespace
+
+void align_tiles(Function &fn) {
+  mark_ragged_masks(fn);
+  Row row{fn};
+  if (row.find())
+    Alignment{row, fn}.run();
+}
+
+} // namespace tritonc
