@@ -281,6 +281,20 @@ bool has_effect(const Op &op) {
 
 } // namespace
 
+std::optional<std::vector<AssociativeLoop::Total>> find_totals(Function &fn, Op &loop) {
+  std::vector<AssociativeLoop::Total> totals;
+  for (size_t i = 0; i < loop.results.size(); i++) {
+    const Combining *combining = combining_of(loop, i);
+    if (!combining)
+      return std::nullopt;
+    Value *total = reductions_of(fn, loop.results[i], combining->name).result;
+    if (!total->type.is_number() || total->type.rank() >= max_rank)
+      return std::nullopt;
+    totals.push_back({combining->name, total});
+  }
+  return totals;
+}
+
 std::string_view total_of(Op &loop, size_t i) {
   const Combining *combining = combining_of(loop, i);
   return combining ? combining->name : "";

@@ -27,6 +27,10 @@ struct AssociativeLoop {
 /// host_expression. The elements of all totals have one size.
 std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 
+/// The totals of a loop of the function's body, one per carried value. Nothing if a carried value is
+/// no total of numbers with fewer than max_rank axes.
+std::optional<std::vector<AssociativeLoop::Total>> find_totals(ir::Function &fn, ir::Op &loop);
+
 /// The operation that makes carried value `i` of `loop` a total, as in `reduce`; empty: it is none.
 std::string_view total_of(ir::Op &loop, size_t i);
 

@@ -65,6 +65,26 @@ const Value *root_of(const Value *pointers) {
   return (pointers->op && !is_workspace) || pointers->block ? nullptr : pointers;
 }
 
+namespace {
+
+bool has_no_alias(const Function &fn, const Value *root) {
+  return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
+    return parameter.value == root && parameter.no_alias;
+  });
+}
+
+} // namespace
+
+Overlap overlap_of(const Function &fn, const Op &a, const Op &b) {
+  const Value *root = root_of(a.operand(0)), *other = root_of(b.operand(0));
+  if (!root || !other || root == other)
+    return Overlap::any;
+  const Type &one = a.operand(0)->type, &two = b.operand(0)->type;
+  const bool is_apart = has_no_alias(fn, root) || has_no_alias(fn, other) || one.elem != two.elem ||
+                        one.shape != two.shape;
+  return is_apart ? Overlap::none : Overlap::same_index;
+}
+
 const Value *mask_of(const Op &access) {
   return access.operand_or_null(access.is(Opcode::load_)         ? 1
                                 : access.is(Opcode::atomic_cas_) ? 3

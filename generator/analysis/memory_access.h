@@ -19,6 +19,12 @@ int64_t contiguous_elements(const ir::Value *pointers, int axis, const ir::Funct
 /// null: unknown.
 const ir::Value *root_of(const ir::Value *pointers);
 
+/// Whether two accesses may be to the same element. The language has a rule for two parameters
+/// (docs/pages/language/memory.md): only if both access tiles of the same type at the same index, so
+/// in the same iteration of a loop.
+enum class Overlap { none, same_index, any };
+Overlap overlap_of(const ir::Function &fn, const ir::Op &a, const ir::Op &b);
+
 /// The mask of a load, a store or an atomic operation; null: none.
 const ir::Value *mask_of(const ir::Op &access);
 

@@ -1,10 +1,8 @@
 // Finds tiles that several loops load. See repeated_loads.h.
 //
 // Method: two loads give the same elements if their pointers, masks and other operands are the same
-// formulas of the loop counter (same_value.h), and no store between them may change the elements.
-// The language has a rule for a store through another parameter: it changes what a load reads only
-// if both access tiles of the same type at the same index, so in the same iteration
-// (docs/pages/language/memory.md). Then the loop of the store is the last one with a repeated load.
+// formulas of the loop counter (same_value.h), and no store between them may change the elements. If
+// a store may change elements of the same iteration, its loop is the last one with a repeated load.
 //
 // Tested by tests/unit/analysis/repeated_loads_test.cpp.
 
@@ -22,12 +20,6 @@ using namespace ir;
 
 namespace {
 
-bool has_no_alias(const Function &fn, const Value *root) {
-  return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
-    return parameter.value == root && parameter.no_alias;
-  });
-}
-
 enum class Change {
   none,
   same_iteration, // only of the elements that a load of the same iteration reads
@@ -44,13 +36,17 @@ Change change_by(const Function &fn, const Op &op, const Op &load) {
     return Change::any;
   if (info(op.code).effect != Effect::write)
     return change;
-  const Value *root = root_of(load.operand(0)), *other = root_of(op.operand(0));
-  if (!root || !other || root == other || op.is_atomic())
+  if (op.is_atomic())
     return Change::any;
-  const Type &read = load.operand(0)->type, &written = op.operand(0)->type;
-  bool is_apart = has_no_alias(fn, root) || has_no_alias(fn, other) || read.elem != written.elem ||
-                  read.shape != written.shape;
-  return is_apart ? change : std::max(change, Change::same_iteration);
+  switch (overlap_of(fn, op, load)) {
+  case Overlap::none:
+    return change;
+  case Overlap::same_index:
+    return std::max(change, Change::same_iteration);
+  case Overlap::any:
+    return Change::any;
+  }
+  return Change::any;
 }
 
 // Whether `load`, in `body`, can be executed before the loop.

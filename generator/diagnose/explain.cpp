@@ -67,7 +67,8 @@ Message message_of(const MissedSchedule &missed, const Gpu &gpu) {
 Message message_of(const Schedule &schedule, const Gpu &gpu) {
   switch (schedule.kind) {
   case Schedule::Kind::baseline:
-    return schedule.staged          ? Message::explain_staged
+    return schedule.cluster > 1     ? Message::explain_cluster
+           : schedule.staged        ? Message::explain_staged
            : schedule.one_iteration ? Message::explain_one_iteration
                                     : Message::explain_baseline;
   case Schedule::Kind::multistage:

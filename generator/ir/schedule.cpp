@@ -40,8 +40,10 @@ std::string text_of(const Schedule &schedule) {
   const std::string reuse = schedule.staged          ? "staged"
                             : schedule.one_iteration ? "one iteration"
                                                      : "";
-  if (schedule.kind == Schedule::Kind::baseline)
+  if (schedule.kind == Schedule::Kind::baseline && schedule.cluster == 1)
     return reuse;
+  if (schedule.kind == Schedule::Kind::baseline)
+    return "cluster of " + std::to_string(schedule.cluster) + (reuse.empty() ? "" : ", " + reuse);
   if (schedule.kind == Schedule::Kind::batched)
     return std::to_string(schedule.coarsening[0]) + " programs per block" +
            (reuse.empty() ? "" : ", " + reuse);

@@ -86,6 +86,9 @@ struct Schedule {
   /// program and ends.
   int64_t split_k = 1;
 
+  /// Blocks of a cluster that divide all loops of a program; only without a matmul.
+  int64_t cluster = 1;
+
   /// The share of a launch. Two launches may share the work in two ways:
   ///   the first computes the full waves, the second the tail, in smaller tiles
   ///   the first stores partials of a loop, the second reduces them
@@ -119,7 +122,9 @@ struct Schedule {
 
   bool operator==(const Schedule &) const = default;
 
-  bool is_baseline() const { return kind == Kind::baseline && !staged && !one_iteration; }
+  bool is_baseline() const {
+    return kind == Kind::baseline && cluster == 1 && !staged && !one_iteration;
+  }
   bool is_warp_specialized() const { return kind == Kind::warp_specialized; }
   /// Whether this is the first of two launches that share the work. The next schedule is the
   /// second.

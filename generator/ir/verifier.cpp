@@ -270,6 +270,7 @@ struct Verifier {
           "cluster reductions are outside of loops and branches");
     Elem elem = op.result()->type.elem;
     check(elem == Elem::f32 || elem == Elem::i32, "a cluster reduction has f32 or i32 elements");
+    combines(op);
   }
 
   void cluster_load_reduce(const Op &op) {

@@ -1,13 +1,14 @@
 // Lowers the operations of a cluster: its barrier, and reductions over the shared memory of its
 // blocks.
 //
-// After a cluster_load_reduce the warps are numbered across the cluster, block by block. Layouts
-// use these numbers.
+// After a cluster_load_reduce without {to_all} the warps are numbered across the cluster, block by
+// block. Layouts use these numbers.
 //
 // Tested by tests/unit/lower/clusters_test.cpp.
 
 #include "analysis/layouts.h"
 #include "lower/addresses.h"
+#include "lower/shuffle.h"
 
 namespace tritonc {
 
@@ -20,21 +21,21 @@ void Lowering::lower_cluster_barrier() {
 
 void Lowering::lower_cluster_load_reduce(const Op &op) {
   constexpr uint32_t word_bytes = 4;
-  llvm::Value *rank = call_target_op(builder_, TargetOp::cluster_ctarank);
-  warp_ = builder_.CreateOr(warp_, builder_.CreateMul(rank, builder_.getInt32(uint32_t(fn_.warps))),
-                            "warp");
+  if (!op.has(attr::to_all_)) {
+    llvm::Value *rank = call_target_op(builder_, TargetOp::cluster_ctarank);
+    llvm::Value *earlier = builder_.CreateMul(rank, builder_.getInt32(uint32_t(fn_.warps)));
+    warp_ = builder_.CreateOr(warp_, earlier, "warp");
+  }
 
   const Type &type = op.result()->type;
   const LinearLayout &layout = *type.layout;
   SharedAddresses addresses(*this, op.operand(0), op.operand(1), layout);
-  Registers sums((size_t(layout.registers())));
+  Registers totals((size_t(layout.registers())));
+  const Opcode how = *combining_op(op.get(attr::op_));
   auto add = [&](int r, llvm::Value *word) {
     llvm::Value *value = builder_.CreateBitCast(word, type_of(type.elem));
-    llvm::Value *&sum = sums[size_t(r)];
-    if (!sum)
-      sum = value;
-    else
-      sum = is_float(type.elem) ? builder_.CreateFAdd(sum, value) : builder_.CreateAdd(sum, value);
+    llvm::Value *&total = totals[size_t(r)];
+    total = total ? combined(builder_, how, total, value) : value;
   };
 
   // Loads four words at a time if a thread's registers hold four adjacent words.
@@ -58,7 +59,7 @@ void Lowering::lower_cluster_load_reduce(const Op &op) {
       for (int i = 0; i < width; i++)
         add(r + i, builder_.CreateExtractElement(words, uint64_t(i)));
     }
-  define(op.result(), std::move(sums));
+  define(op.result(), std::move(totals));
 }
 
 } // namespace tritonc

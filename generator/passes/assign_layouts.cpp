@@ -95,8 +95,10 @@ bool is_carried(const Value *value) {
   return value->block || (value->op && !value->op->blocks.empty());
 }
 
-// The cluster_reduce of a function, if it has one, and the operations after it, which all blocks of
-// the cluster run together.
+// The cluster_reduce without {to_all} of a function, if it has one, and the operations after it,
+// which all blocks of the cluster run together.
+bool is_joining(const Op &op) { return op.is(Opcode::cluster_reduce_) && !op.has(attr::to_all_); }
+
 struct Joint {
   const Value *sum = nullptr;
   std::set<const Op *> ops = {};
@@ -105,7 +107,7 @@ struct Joint {
 Joint find_joint(Function &fn) {
   Joint joint;
   for_each_op(*fn.body, [&](const Op &op) {
-    if (!op.is(Opcode::cluster_reduce_))
+    if (!is_joining(op))
       return;
     joint.sum = op.result();
     joint.ops.insert(op.parent->ops.begin() + op.parent->position_of(&op) + 1,
@@ -356,7 +358,9 @@ struct State {
     const Op &op = *value->op;
     switch (op.code) {
     case Opcode::cluster_reduce_:
-      return layout_for_cluster(op);
+      if (is_joining(op))
+        return layout_for_cluster(op);
+      break;
     case Opcode::load_:
       if (is_joint_load(op)) {
         // Pointers or a mask computed from the cluster's sum fix the layout of the load.
@@ -606,7 +610,7 @@ struct State {
       return;
     settle(op->result());
     Layout layout = op->result()->type.layout;
-    if (op->is(Opcode::cluster_reduce_)) // its operand has another layout
+    if (is_joining(*op)) // its operand has another layout
       return;
     if (op->is(Opcode::load_))
       return rewrite_load(op);

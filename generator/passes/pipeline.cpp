@@ -40,6 +40,7 @@
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
+#include "passes/split_loops_in_cluster.h"
 #include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
@@ -89,16 +90,18 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // Block tile: the tile of the source defines a program, not the work of a block. set_k_tile
   // changes the K tile, and coarsen_programs gives a block several programs, as one larger tile.
   // Without a matmul, batch_programs gives it several programs side by side, and
-  // store_loop_partials gives a program several blocks. align_tiles makes loops over a row access
-  // whole vectors. It comes before promote_single_iterations, which removes the loops. In the second launch of such a split,
-  // combine_loop_partials or reduce_split_k_partials replaces the loop. swizzle_programs gives
-  // blocks that run at the same time programs that share operands in the L2 cache.
+  // store_loop_partials or split_loops_in_cluster gives a program several blocks. align_tiles makes
+  // loops over a row access whole vectors. It comes before promote_single_iterations, which removes
+  // the loops. In the second launch of a split, combine_loop_partials or reduce_split_k_partials
+  // replaces the loop. swizzle_programs gives blocks that run at the same time programs that share
+  // operands in the L2 cache.
   run("set_k_tile", set_k_tile, schedule);
   run("store_loop_partials", store_loop_partials, schedule);
   run("combine_loop_partials", combine_loop_partials, schedule);
   run("reduce_split_k_partials", reduce_split_k_partials, schedule);
   run("coarsen_programs", coarsen_programs, schedule);
   run("batch_programs", batch_programs, schedule);
+  run("split_loops_in_cluster", split_loops_in_cluster, schedule);
   run("align_tiles", align_tiles);
   run("promote_single_iterations", promote_single_iterations, schedule);
   run("remove_dead_code", remove_dead_code);

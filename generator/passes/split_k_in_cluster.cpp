@@ -10,7 +10,7 @@
 //     }                                          %a = tma_load %m, ..., %u * 64
 //     store %v, %sum                             ...
 //                                              }
-//                                              %sum = cluster_reduce {blocks = 4} of the loop's
+//                                              %sum = cluster_reduce {op = "add"} of the loop's
 //                                              store %v, %sum
 //
 // A matmul with few rows and columns but a long K has too few output tiles for all SMs. So several
@@ -189,6 +189,7 @@ void split_k_in_cluster(Function &fn, const Schedule &schedule) {
   Op *sum = Builder::after(fn, loop).create(Opcode::cluster_reduce_, {own}, {own->type});
   sum->location = loop->location;
   sum->set(attr::blocks_, schedule.split_k);
+  sum->set(attr::op_, "add");
   sum->result()->name = own->name;
   replace_uses(*fn.body, own, sum->result());
   sum->operands[0] = own;

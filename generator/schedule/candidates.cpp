@@ -7,7 +7,8 @@
 //     cost_model                the cost of launches, from measured tiles
 //     elementwise_cost_model    the cost of launches without a matmul
 //     batched                   several programs per block, without a matmul
-//     split_loop                several blocks per program, without a matmul
+//     split_loop                several blocks per program, without a matmul: two launches
+//     cluster                   several blocks per program, without a matmul: clusters
 //     warp_specialized          producer warps copy, consumer warps multiply
 //     multistage                all warps do the same: coarsened, wgmma, one block per SM, baseline
 //     missed_schedule           why a kernel has no warp-specialized schedule with TMA
@@ -23,6 +24,7 @@
 #include "passes/promote_single_iterations.h"
 #include "passes/stage_repeated_loads.h"
 #include "schedule/batched.h"
+#include "schedule/cluster.h"
 #include "schedule/cost_formulas.h"
 #include "schedule/cost_model.h"
 #include "schedule/elementwise_cost_model.h"
@@ -89,6 +91,10 @@ std::optional<Candidate> one_program_schedule(const Function &fn, const Schedule
   return Candidate{.schedule = schedule, .cost = std::move(cost), .work = std::move(work)};
 }
 
+// Elements of the largest tile. With smaller tiles, clusters are hardly faster, and each schedule of
+// each variant is an image.
+constexpr int64_t min_elements_in_cluster = 2048;
+
 // The schedules of a kernel without a matmul.
 std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
   Function aligned = clone(canonical);
@@ -106,7 +112,10 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
     add(one_program_schedule(once, {.one_iteration = true}, gpu));
   if (Function staged = clone(aligned); try_staging_loads(staged, gpu))
     add(one_program_schedule(staged, {.staged = true}, gpu));
-  append(candidates, split_loop_schedules(canonical, *baseline->work, gpu));
+  std::vector<Candidate> split = split_loop_schedules(canonical, *baseline->work, gpu);
+  if (split.empty() && elements_of_largest_tile(canonical) >= min_elements_in_cluster)
+    add(cluster_schedule(canonical, gpu));
+  append(candidates, std::move(split));
   add(std::move(baseline));
   return candidates;
 }

@@ -5,6 +5,7 @@
 // time of one block alone, which waits for memory and for its own results. In addition, each block
 // adds the time for which it keeps the SM busy. Elements that a mask turns off count as
 // work, too. Therefore smaller tiles are better for rows that are slightly longer than a tile.
+// The blocks of a cluster wait for each other whenever they combine totals.
 // A launch takes at least as long as memory needs for all accesses of its blocks. So loads that
 // several loops repeat are staged if memory limits the kernel. A second launch that combines
 // partials adds its start and its iterations.
@@ -129,6 +130,7 @@ public:
   int64_t bytes_once = 0;                   // accessed outside of loops
   std::optional<Expr> iterations, in_loops; // of all loops; operations on elements in loops
   std::optional<Expr> bytes_in_loops;
+  int64_t exchanges = 0; // consecutive reductions over a cluster count as one
 
 private:
   const Function &fn_;
@@ -142,7 +144,10 @@ private:
 
   void add(const Block &block, const std::optional<Expr> &times_run) {
     int64_t here = 0, bytes_here = 0;
+    bool is_exchange = false;
     for (const Op *op : block.ops) {
+      exchanges += op->is(Opcode::cluster_reduce_) && !is_exchange;
+      is_exchange = op->is(Opcode::cluster_reduce_);
       is_known &= !op->is(Opcode::dot_) && !op->is(Opcode::while_loop_);
       int64_t elements = elements_of(*op);
       widest = std::max(widest, elements);
@@ -198,6 +203,7 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, c
   return BlockWork{.blocks = std::move(blocks),
                    .threads = threads,
                    .iterations = work.iterations,
+                   .exchanges = work.exchanges,
                    .operations = std::move(operations),
                    .bytes = std::move(bytes),
                    .estimated_occupancy = std::clamp<int64_t>(resident, 1, max_value),
@@ -213,6 +219,8 @@ Expr cost_of_elementwise(const BlockWork &work, Expr resident) {
   Expr wave = of_operations(times.of_thread_alone / double(work.threads) + times.of_element_alone);
   if (work.iterations)
     wave = wave + *work.iterations * number(times.iteration);
+  if (work.exchanges)
+    wave = wave + number(work.exchanges * times.exchange);
   Expr waves = div_up(work.blocks, num_sms() * std::move(resident));
   Expr busiest = div_up(work.blocks, num_sms());
   Expr of_blocks = std::move(waves) * std::move(wave) +

@@ -16,6 +16,7 @@ struct BlockWork {
   Expr blocks; // of the launch
   int64_t threads;
   std::optional<Expr> iterations; // of all loops; nothing: no loops
+  int64_t exchanges;              // of totals in a cluster
   Expr operations;                // weighted operations on elements
   Expr bytes;                     // of global memory that are read or written
   /// Blocks per SM at a time, estimated before the code exists.
@@ -24,7 +25,8 @@ struct BlockWork {
   std::optional<Expr> second_launch = {}; // ns
 };
 
-/// `fn`: a result of canonical_form, try_batching or try_staging_loads, with a launch of `blocks`.
+/// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_promoting or
+/// try_staging_loads, with a launch of `blocks`.
 /// Nothing if the host cannot compute the iterations of all loops, or if there is a `dot`:
 /// cost_model.h has the cost of matmuls.
 std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, const Gpu &gpu);

@@ -71,6 +71,7 @@ const CostTables h200_costs = {
                     .iteration = 458,
                     .of_thread_alone = 2.35,
                     .of_element_alone = 0.00007,
+                    .exchange = 900,
                     .program = 78,
                     .of_element = 0.00134,
                     .bytes_per_ns = 4300,

@@ -47,6 +47,7 @@ struct ElementwiseTimes {
   int64_t iteration;       // ns of a wave, per iteration of a loop
   double of_thread_alone;  // ns of a wave, per operation of one thread
   double of_element_alone; // ns of a wave, per operation on an element
+  int64_t exchange;        // ns of a wave, each time that a cluster combines totals
   int64_t program;         // ns of an SM, per program
   double of_element;       // ns of an SM, per operation on an element
   int64_t bytes_per_ns;    // of all accesses to global memory

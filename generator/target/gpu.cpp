@@ -50,6 +50,7 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_cache_policies = generation >= Ampere,
           .has_cp_async = generation >= Ampere,
           .has_tensor_maps = generation >= Hopper,
+          .has_clusters = generation >= Hopper,
           .has_dependent_launches = generation >= Hopper,
           .has_wgmma = sm == 90 && suffix == 'a',
           .has_bf16_arithmetic = generation >= Hopper};

@@ -38,6 +38,7 @@ struct Gpu {
   bool has_cache_policies;     // L2 cache policies: evict first, evict last
   bool has_cp_async;           // cp.async from global to shared memory
   bool has_tensor_maps;        // TMA with tensor maps and mbarriers
+  bool has_clusters;           // clusters of up to 8 blocks
   bool has_dependent_launches; // griddepcontrol
   bool has_wgmma;              // wgmma and setmaxnreg
   bool has_bf16_arithmetic;    // add, mul and fma on bfloat16

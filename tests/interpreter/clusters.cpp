@@ -1,20 +1,68 @@
-// Implements cluster_reduce. Each block of the cluster stores its partial sum, and all but the last
-// end there. From then on all blocks would do the same, so the last block does it for all.
+// Implements reductions over a cluster. Each block of a cluster is a fiber. The blocks run in turns,
+// in the order of their ranks, from one wait for the cluster to the next.
+//
+// After a reduction without {to_all}, all blocks would do the same. So the last block does it for
+// all, and the others end.
 //
 // Tested by tests/interpreter/clusters_test.cpp.
 
 #include "interpreter/arithmetic.h"
 #include "interpreter/machine.h"
 
+#include <boost/context/protected_fixedsize_stack.hpp>
+
 namespace tritonc::interpreter {
 
 using namespace ir;
+using boost::context::fiber;
 
-void Machine::join(const Op &op, Tile own) {
-  int blocks = int(op.get(attr::blocks_)), rank = block_[0] % blocks;
-  size_t elements = own.size();
-  parts_of_sum_[block_] = std::move(own);
-  if (rank + 1 < blocks) {
+int cluster_of(const Function &fn) {
+  int64_t blocks = 1;
+  for_each_op(*fn.body, [&](const Op &op) {
+    blocks = std::max({blocks, op.get(attr::cluster_, 1), op.get(attr::blocks_, 1)});
+  });
+  return int(blocks);
+}
+
+void run_cluster(std::deque<Machine> &blocks) {
+  if (blocks.size() == 1)
+    return blocks[0].run();
+  bool is_running = true;
+  while (is_running) {
+    is_running = false;
+    for (Machine &block : blocks)
+      is_running |= block.run_to_wait();
+  }
+}
+
+bool Machine::run_to_wait() {
+  constexpr size_t stack_bytes = 1 << 20;
+  if (is_done_)
+    return false;
+  if (!fiber_)
+    fiber_ = fiber(std::allocator_arg, boost::context::protected_fixedsize_stack(stack_bytes),
+                   [this](fiber &&home) {
+                     home_ = std::move(home);
+                     run();
+                     is_done_ = true;
+                     return std::move(home_);
+                   });
+  fiber_ = std::move(fiber_).resume();
+  return !is_done_;
+}
+
+void Machine::wait_for_cluster() {
+  if (home_)
+    home_ = std::move(home_).resume();
+}
+
+void Machine::combine(const Op &op, Tile own) {
+  const int blocks = int(op.get(attr::blocks_)), rank = block_[0] % blocks;
+  const size_t elements = own.size(), number = reductions_++;
+  parts_of_cluster_[block_].push_back(std::move(own));
+  if (op.has(attr::to_all_)) {
+    wait_for_cluster();
+  } else if (rank + 1 < blocks) {
     joined_ = true;
     return;
   }
@@ -22,29 +70,35 @@ void Machine::join(const Op &op, Tile own) {
   for (int part = 0; part < blocks; part++) {
     std::array<int, 3> block = block_;
     block[0] += part - rank;
-    // A block that a report has ended stores no partial sum.
-    auto left = parts_of_sum_.extract(block);
-    parts.push_back(left ? std::move(left.mapped()) : Tile(elements, Element::no_value()));
+    // A block that a report has ended stores no part.
+    const std::vector<Tile> &stored = parts_of_cluster_[block];
+    parts.push_back(number < stored.size() ? stored[number] : Tile(elements, Element::no_value()));
   }
-  Elem elem = op.result()->type.elem;
+  const Elem elem = op.result()->type.elem;
+  const Opcode how = *combining_op(op.get(attr::op_));
   define(op, [&](size_t i) {
-    Element sum = parts[0][i];
+    Element total = parts[0][i];
     for (size_t part = 1; part < parts.size(); part++)
-      sum = binary(Opcode::add_, elem, sum, parts[part][i]);
-    return sum;
+      total = binary(how, elem, total, parts[part][i]);
+    return total;
   });
 }
 
 void Machine::cluster_reduce(const Op &op) {
   not_by_producer(op);
-  join(op, tile(op.operand(0)));
+  combine(op, tile(op.operand(0)));
 }
 
 void Machine::cluster_load_reduce(const Op &op) {
   not_by_producer(op);
   size_t elements = size_t(op.result()->type.elements());
   const Element *first = stage(op, op.operand(0), op.operand(1));
-  join(op, first ? Tile(first, first + elements) : Tile(elements, Element::no_value()));
+  combine(op, first ? Tile(first, first + elements) : Tile(elements, Element::no_value()));
+}
+
+void Machine::cluster_barrier(const Op &op) {
+  not_by_producer(op);
+  wait_for_cluster();
 }
 
 } // namespace tritonc::interpreter

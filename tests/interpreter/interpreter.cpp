@@ -167,19 +167,18 @@ void Machine::execute(const Op &op) {
   case Opcode::cluster_load_reduce_:
     return cluster_load_reduce(op);
   case Opcode::cluster_barrier_:
-    return not_by_producer(op); // blocks run one after another
+    return cluster_barrier(op);
   default:
     return elementwise(op);
   }
 }
 
-bool Machine::run() {
+void Machine::run() {
   for (const Parameter &parameter : fn_.parameters)
     values_[parameter.value] = {{launch_.arguments[size_t(parameter.value->index)]}};
   block(*fn_.body);
   if (!ended_)
     check_the_end();
-  return result_.steps < launch_.max_steps;
 }
 
 // Reports copies and wgmma that are pending at the end of a program.
@@ -213,15 +212,23 @@ Result run(const Function &fn, const Launch &launch, Memory &memory) {
     result.reports.push_back({Report::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }
-  SplitKWorkspace parts; // of clusters, whose blocks run one after another
+  PartsOfCluster none;
   std::array<int, 3> blocks =
-      Machine(fn, launch, memory, result, launch.grid, {}, parts).blocks_to_launch();
+      Machine(fn, launch, memory, result, launch.grid, {}, none).blocks_to_launch();
   auto [x_end, y_end, z_end] = blocks;
+  const int cluster = cluster_of(fn);
   for (int z = 0; z < z_end; z++)
     for (int y = 0; y < y_end; y++)
-      for (int x = 0; x < x_end; x++)
-        if (!Machine(fn, launch, memory, result, blocks, {x, y, z}, parts).run())
+      for (int x = 0; x < x_end; x += cluster) {
+        PartsOfCluster parts;
+        std::deque<Machine> machines;
+        for (int rank = 0; rank < std::min(cluster, x_end - x); rank++)
+          machines.emplace_back(fn, launch, memory, result, blocks, std::array{x + rank, y, z},
+                                parts);
+        run_cluster(machines);
+        if (result.steps >= launch.max_steps)
           return result;
+      }
   return result;
 }
 

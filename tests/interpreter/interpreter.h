@@ -11,8 +11,8 @@
 //     - the result of an asynchronous wgmma exists only after its wait;
 //     - accesses outside a buffer in global memory are reported.
 //
-// Of warps, it models only the two parts of a `warp_specialize`, which take turns. Of clusters, it
-// models only cluster_reduce.
+// Of warps, it models only the two parts of a `warp_specialize`, which take turns. The blocks of a
+// cluster take turns, too: each runs until it waits for the cluster.
 //
 //     interpreter::Memory memory;
 //     int x = memory.add("x", ir::Elem::f32, {1, 2, 3});
@@ -96,7 +96,7 @@ struct Result {
 };
 
 /// Runs `fn` on `memory` for every program of the grid, or every block of its launch_blocks, one
-/// after another. An operation that fails for many elements makes one report, about the first one.
+/// after another, and the blocks of a cluster in turns. An operation that fails for many elements makes one report, about the first one.
 /// A program ends early after a poison condition, a failed assertion, or a deadlock; the other
 /// programs still run.
 Result run(const ir::Function &fn, const Launch &launch, Memory &memory);

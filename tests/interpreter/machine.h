@@ -41,22 +41,34 @@ OperandKind operand_kind(const ir::Op &product); // a dot or a wgmma_ss
 Tile matmul_of(const ir::Type &sum, size_t depth, const OperandKind &kind, const Tile &a,
                const Tile &b, const Tile &c);
 
-/// The partial sums of blocks whose clusters are not complete, by block index.
-using SplitKWorkspace = std::map<std::array<int, 3>, Tile>;
+/// The parts of a cluster's reductions so far, by block index.
+using PartsOfCluster = std::map<std::array<int, 3>, std::vector<Tile>>;
+
+class Machine;
+
+// clusters.cpp
+/// The number of blocks in a cluster.
+int cluster_of(const ir::Function &fn);
+/// Runs the blocks of a cluster, in turns from one wait to the next.
+void run_cluster(std::deque<Machine> &blocks);
 
 class Machine {
 public:
   Machine(const ir::Function &fn, const Launch &launch, Memory &memory, Result &result,
-          std::array<int, 3> blocks, std::array<int, 3> block, SplitKWorkspace &parts)
+          std::array<int, 3> blocks, std::array<int, 3> block, PartsOfCluster &parts)
       : fn_(fn), launch_(launch), memory_(memory), result_(result), blocks_(blocks), block_(block),
-        parts_of_sum_(parts) {}
+        parts_of_cluster_(parts) {}
 
   /// The number of blocks that the host launches. 0 blocks, after a report, if it is invalid.
   std::array<int, 3> blocks_to_launch();
   void check_requirement(const ir::Op &op);
 
-  /// Returns false after max_steps: no further program may run.
-  bool run();
+  void run();
+
+  // clusters.cpp
+  /// Starts or continues the block, up to the next wait for its cluster, or to its end. Returns
+  /// false if it has ended.
+  bool run_to_wait();
 
 private:
   // interpreter.cpp
@@ -255,7 +267,9 @@ private:
   // clusters.cpp
   void cluster_reduce(const ir::Op &op);
   void cluster_load_reduce(const ir::Op &op);
-  void join(const ir::Op &op, Tile own);
+  void cluster_barrier(const ir::Op &op);
+  void wait_for_cluster();
+  void combine(const ir::Op &op, Tile own);
 
   // warp_specialize.cpp
   // The state of a part that is not running; the running part's is in the members of these names.
@@ -291,9 +305,12 @@ private:
   Result &result_;
   std::array<int, 3> blocks_, block_; // number of blocks, and this block's index
   bool ended_ = false;                // a report ended the program
-  SplitKWorkspace &parts_of_sum_;     // partial sums of the cluster's earlier blocks
-  bool joined_ = false;               // the last block of the cluster continues for this one
-  int64_t found_at_ = -1;             // step of the last report
+  PartsOfCluster &parts_of_cluster_;
+  boost::context::fiber fiber_, home_; // of the block, and of the caller of run_to_wait
+  bool is_done_ = false;
+  size_t reductions_ = 0; // over the cluster so far
+  bool joined_ = false;   // the last block of the cluster continues for this one
+  int64_t found_at_ = -1; // step of the last report
   std::unordered_map<const ir::Value *, Held> values_;
   std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // host values
   std::vector<SharedBuffer> shared_;

@@ -198,13 +198,13 @@ std::vector<Case> cases() {
            rows_of_v,
        "..xxxxxx"},
       // A sum over the blocks of a cluster.
-      {"%r = cluster_reduce %a {blocks = 2} : f32[8]", "...xxxxx", "f32", "", 2},
+      {"%r = cluster_reduce %a {blocks = 2, op = \"add\"} : f32[8]", "...xxxxx", "f32", "", 2},
       {"%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n cluster_barrier\n"
-       "%r = cluster_load_reduce %s, %zero {blocks = 2} : f32[8]",
+       "%r = cluster_load_reduce %s, %zero {blocks = 2, op = \"add\"} : f32[8]",
        "...xxxxx", "f32", "", 2},
       {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %b, %s, %zero\n"
        "%o = stage_index %zero {offset = 1, stages = 2} : i32\n"
-       "%r = cluster_load_reduce %s, %o {blocks = 2} : f32[8]",
+       "%r = cluster_load_reduce %s, %o {blocks = 2, op = \"add\"} : f32[8]",
        "xxxxxxxx", "f32", "", 2},
       // Atomics: no result where masked off; storing poison is reported.
       {"%r0 = atomic %p, %b, %m {op = \"add\"} : f32[8]\n %r = load %p : f32[8]", "........"},

@@ -3,19 +3,37 @@
 #pragma once
 
 #include "ir/schedule.h"
+#include "passes/pipeline.h"
+#include "passes/promote_single_iterations.h"
+#include "passes/split_loops_in_cluster.h"
 #include "schedule/candidates.h"
+#include "schedule/cluster.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace tritonc::test {
 
-/// The schedules of all candidates, without costs.
+/// The schedules of all candidates, without costs. Also those that candidate_schedules omits for
+/// small tiles, which tests have: clusters, with and without reuse of tiles. The last one is the
+/// baseline.
 inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gpu) {
   std::vector<Schedule> schedules;
   for (Candidate &candidate : candidate_schedules(fn, gpu))
     schedules.push_back(std::move(candidate.schedule));
+  const ir::Function canonical = canonical_form(fn);
+  std::optional<Candidate> cluster = cluster_schedule(canonical, gpu);
+  if (!cluster)
+    return schedules;
+  std::vector<Schedule> clusters = {cluster->schedule};
+  ir::Function divided = ir::clone(canonical);
+  if (try_splitting_loops(divided, 2); cluster->schedule.staged && try_promoting(divided))
+    clusters.push_back({.cluster = 2, .one_iteration = true});
+  for (Schedule &schedule : clusters)
+    if (std::find(schedules.begin(), schedules.end(), schedule) == schedules.end())
+      schedules.insert(schedules.end() - 1, std::move(schedule));
   return schedules;
 }
 

@@ -7,7 +7,7 @@ generator/target/cost_tables.cpp.
 The manifests are those of the kernels that were measured (`tritonc compile --manifest`). An image's cost
 there has the form of cost_of_elementwise (generator/schedule/elementwise_cost_model.cpp):
 
-    LAUNCH + max(waves * (cdiv(operations * WAVE, 1000000) + iterations * ITERATION)
+    LAUNCH + max(waves * (cdiv(operations * WAVE, 1000000) + iterations * ITERATION + exchanges * EXCHANGE)
                  + busiest * (cdiv(operations * BUSY, 1000000) + PROGRAM),
                  cdiv(bytes, BYTES_PER_NS))
 
@@ -116,6 +116,10 @@ class Cost:
         whole = ast.parse(formula(text), mode="eval").body
         blocks, memory = whole.right.args
         wave = blocks.left.right
+        self.exchanges = 0
+        if isinstance(wave, ast.BinOp) and isinstance(wave.right, ast.Constant):
+            self.exchanges = wave.right.value / times["exchange"]
+            wave = wave.left
         has_loops = isinstance(wave, ast.BinOp)
         operations = (wave.left if has_loops else wave).args[0]
         self.waves, self.busiest = blocks.left.left, blocks.right.left
@@ -127,13 +131,13 @@ class Cost:
 
     def features(self, names):
         parts = (self.waves, self.busiest, self.operations, self.memory, self.iterations)
-        return [value(part, names) for part in parts] + [self.threads, self.second_launch]
+        return [value(part, names) for part in parts] + [self.threads, self.second_launch, self.exchanges]
 
 
 def predicted(times, features):
-    waves, busiest, operations, memory, iterations, threads, second_launch = features
+    waves, busiest, operations, memory, iterations, threads, second_launch, exchanges = features
     wave = operations * (times["of_thread_alone"] / threads + times["of_element_alone"])
-    wave += iterations * times["iteration"]
+    wave += iterations * times["iteration"] + exchanges * times["exchange"]
     of_blocks = waves * wave + busiest * (operations * times["of_element"] + times["program"])
     return times["launch"] + second_launch + max(of_blocks, memory / times["bytes_per_ns"])
 

@@ -6,8 +6,8 @@ import unittest
 from bench import elementwise_times as times_of
 from bench import main
 
-TIMES = {"launch": 100.0, "iteration": 7.0, "of_thread_alone": 0.5, "of_element_alone": 0.001, "program": 3.0,
-         "of_element": 0.002, "bytes_per_ns": 4000.0}
+TIMES = {"launch": 100.0, "iteration": 7.0, "exchange": 11.0, "of_thread_alone": 0.5, "of_element_alone": 0.001,
+         "program": 3.0, "of_element": 0.002, "bytes_per_ns": 4000.0}
 # 64 threads: 1000000 * (0.5 / 64 + 0.001) = 8812.
 LOOPS = ("100 + max(cdiv(get_num_programs(0), sms * 2) * (cdiv((10 + N / 4 * 5000) * 8812, 1000000) + N / 4 * 7)"
          " + cdiv(get_num_programs(0), sms) * (cdiv((10 + N / 4 * 5000) * 2000, 1000000) + 3),"
@@ -15,10 +15,13 @@ LOOPS = ("100 + max(cdiv(get_num_programs(0), sms * 2) * (cdiv((10 + N / 4 * 500
 NO_LOOPS = ("2100 + max(cdiv(get_num_programs(0), sms) * cdiv(64000 * 8812, 1000000)"
             " + cdiv(get_num_programs(0), sms) * (cdiv(64000 * 2000, 1000000) + 3),"
             " cdiv(get_num_programs(0) * 48, 4000))")
+# Two exchanges in a cluster.
+LOOPS_IN_CLUSTER = LOOPS.replace("N / 4 * 7)", "N / 4 * 7 + 22)")
+CLUSTER = NO_LOOPS.replace("cdiv(64000 * 8812, 1000000)", "(cdiv(64000 * 8812, 1000000) + 22)")
 
 
-def cost(programs, loops):
-    images = [{"schedule": "baseline", "launch": {"cost": LOOPS if loops else NO_LOOPS}}]
+def cost(programs, text):
+    images = [{"schedule": "baseline", "launch": {"cost": text}}]
     manifest = {"kernels": [{"name": "f", "variants": [
         {"values": {"TYPE": "half", "SIZE": "64"}, "grid": [programs], "images": images}]}]}
     return times_of.costs_of(manifest, (["TYPE"], ["SIZE"]), TIMES)
@@ -31,18 +34,19 @@ def measured(ns, **arguments):
 
 class Costs(unittest.TestCase):
     def test_prediction_is_the_cost_of_the_manifest(self):
-        for loops, text in ((True, LOOPS), (False, NO_LOOPS)):
-            costs = cost("M", loops)
+        for text in (LOOPS, NO_LOOPS, LOOPS_IN_CLUSTER, CLUSTER):
+            costs = cost("M", text)
             (_, images), = times_of.shapes_of([measured([5, 6], M=1000, N=40)], costs)
             names = {"cdiv": times_of.cdiv, "programs_0": 1000, "sms": 10, "N": 40}
             expected = eval(times_of.formula(text), names)
             # The host rounds each sum of operations up.
             self.assertAlmostEqual(times_of.predicted(TIMES, images[0][1]), expected, delta=0.02 * expected)
+            self.assertEqual(images[0][1][-1], 2 if text in (LOOPS_IN_CLUSTER, CLUSTER) else 0)
 
     def test_images_without_a_cost_and_shapes_with_one_image_are_left_out(self):
         unknown = measured([5], M=1, N=4)
         unknown["images"][0]["schedule"] = "staged"
-        self.assertEqual(times_of.shapes_of([unknown, measured([5], M=1, N=4)], cost("M", True)), [])
+        self.assertEqual(times_of.shapes_of([unknown, measured([5], M=1, N=4)], cost("M", LOOPS)), [])
 
     def test_axes_come_in_the_order_of_the_source(self):
         source = ("#pragma tritonc variant(TYPE: half, float)\n#pragma tritonc variant(OP: \\\n  sum, max)\n"
@@ -63,7 +67,7 @@ class Fit(unittest.TestCase):
         """Two images per shape: one with much work and no loop, the other with little work and a loop. The
         true time of an iteration is 50 ns, not 7."""
         true = dict(TIMES, iteration=50.0)
-        pairs = [([1, 1, 2000.0 * size, 0, 0, 64, 0], [1, 1, 200.0 * size, 0, iterations, 64, 0])
+        pairs = [([1, 1, 2000.0 * size, 0, 0, 64, 0, 0], [1, 1, 200.0 * size, 0, iterations, 64, 0, 0])
                  for size in (10, 30, 100) for iterations in (2, 8, 32)]
         return [("f", [(times_of.predicted(true, each), each) for each in pair]) for pair in pairs]
 

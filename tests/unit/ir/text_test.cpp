@@ -116,8 +116,8 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     %68 = wgmma_rs %54, %52, %53, %41, %33 {origin = [0,0], perm = [1,0]} : f32[8,8] #0
     tma_store_async %60, %52, %53, %57, %58
     tma_store_wait {pending = 1}
-    %69 = cluster_reduce %65 {blocks = 2} : f32[8,8] #0
-    %70 = cluster_load_reduce %52, %53 {blocks = 2} : f32[8,8] #0
+    %69 = cluster_reduce %65 {blocks = 2, op = "add"} : f32[8,8] #0
+    %70 = cluster_load_reduce %52, %53 {blocks = 2, op = "add"} : f32[8,8] #0
     cluster_barrier
     yield
   } {

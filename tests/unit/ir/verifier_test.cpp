@@ -599,10 +599,10 @@ TEST_CASE("verify: consumer_group_id in the first warp_specialize block") {
 TEST_CASE("verify: cluster operations outside of loops") {
   const std::string buffer = "%parts = shared_alloc : shared<f32>[2,16,4]\n";
   auto sum = [](const std::string &blocks) {
-    return "%1 = cluster_reduce %s {blocks = " + blocks + "} : f32[16,4]";
+    return "%1 = cluster_reduce %s {blocks = " + blocks + ", op = \"add\"} : f32[16,4]";
   };
   auto load = [&](const std::string &from, const std::string &type) {
-    return buffer + "%1 = cluster_load_reduce " + from + " {blocks = 2} : " + type;
+    return buffer + "%1 = cluster_load_reduce " + from + " {blocks = 2, op = \"add\"} : " + type;
   };
   for (const char *blocks : {"2", "4", "8", "16"})
     CHECK(errors_for_hopper(sum(blocks)) == "");
@@ -621,12 +621,16 @@ TEST_CASE("verify: cluster operations outside of loops") {
   check_for_hopper("warp_specialize {\n for_loop %n {\n (%t: i32)\n " + sum("2") +
                        "\n yield\n}\n yield\n} {\n yield\n}",
                    outside);
-  check_for_hopper("%1 = cluster_reduce %a {blocks = 2} : f16[16,8]",
+  check_for_hopper("%1 = cluster_reduce %a {blocks = 2, op = \"add\"} : f16[16,8]",
                    "a cluster reduction has f32 or i32 elements");
-  check_for_hopper("%1 = cluster_reduce %s {blocks = 2} : f32[4,16]", "only the layout changes");
-  check_for_hopper("%1 = cluster_load_reduce %as, %n {blocks = 2} : f16[16,8]",
+  check_for_hopper("%1 = cluster_reduce %s {blocks = 2, op = \"add\"} : f32[4,16]",
+                   "only the layout changes");
+  check_for_hopper("%1 = cluster_reduce %s {blocks = 2, op = \"sub\"} : f32[16,4]",
+                   "{op} is one of add, mul, min, max, umin, umax, and, or, xor");
+  check_for_hopper("%1 = cluster_reduce %s {blocks = 2} : f32[16,4]", "{op} is missing");
+  check_for_hopper("%1 = cluster_load_reduce %as, %n {blocks = 2, op = \"add\"} : f16[16,8]",
                    "a cluster reduction has f32 or i32 elements");
-  check_for_hopper("%1 = cluster_load_reduce %as, %n {blocks = 2} : f32[16,8]",
+  check_for_hopper("%1 = cluster_load_reduce %as, %n {blocks = 2, op = \"add\"} : f32[16,8]",
                    "the tile is a whole stage");
   check_for_hopper(load("%parts, %n", "f32[8,4]"), "the tile is a whole stage");
   check_for_hopper(load("%parts, %l", "f32[16,4]"), "a stage index is an i32");

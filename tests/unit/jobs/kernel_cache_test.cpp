@@ -135,6 +135,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                                         .k_tile = 64,
                                         .swap_operands = true,
                                         .split_k = 4,
+                                        .cluster = 8,
                                         .work = Schedule::Work::tail,
                                         .tail_split = {2, 1, 1},
                                         .full_waves_tile = {256, 256, 64},

@@ -31,7 +31,8 @@ std::string program(const std::string &operations, const std::string &own = by_r
                  "90a");
 }
 
-const std::string adds = "%sum = cluster_load_reduce %s, %x {blocks = 2} : f32[32,64] #1\n";
+const std::string adds =
+    "%sum = cluster_load_reduce %s, %x {blocks = 2, op = \"add\"} : f32[32,64] #1\n";
 const std::string stores = "%v = view %C, %zero, %ld, %one : view<f32>[32,64]\n"
                            "store %v, %sum {vector = 4}\n";
 
@@ -77,7 +78,7 @@ TEST_CASE("cluster_reduce: adds integers with integer adds") {
     func @f(%x: i32, %n: i32) warps 4 shared 8192 {
       launch_blocks %n {cluster = 2}
       %s = shared_alloc {address = 0} : shared<i32>[1,32,64] #0
-      %sum = cluster_load_reduce %s, %x {blocks = 2} : i32[32,64] #1
+      %sum = cluster_load_reduce %s, %x {blocks = 2, op = "add"} : i32[32,64] #1
       return
     })",
                              "90a");
@@ -85,6 +86,23 @@ TEST_CASE("cluster_reduce: adds integers with integer adds") {
   CHECK_FALSE(contains(text, "fadd"));
   std::string behind = text.substr(at(text, "@tritonc.load_cluster_x4("));
   CHECK(count(behind, " = add i32 %") >= 8);
+}
+
+TEST_CASE("cluster_reduce: combines by any operation of reduce") {
+  std::string maximum = adds;
+  maximum.replace(maximum.find("\"add\""), 5, "\"max\"");
+  std::string text = program(maximum);
+  CHECK(count(text, "@llvm.maxnum.f32(") + count(text, "@llvm.maximumnum.f32(") +
+            count(text, "fcmp") >
+        0);
+  CHECK(count(text, "fadd float") == 0);
+}
+
+TEST_CASE("cluster_reduce: with to_all, the warps keep their numbers") {
+  std::string to_all = adds;
+  to_all.replace(to_all.find("\"add\""), 5, "\"add\", to_all = 1");
+  CHECK(count(program(to_all), "call i32 @tritonc.cluster_ctarank()") == 0);
+  CHECK(count(program(adds), "call i32 @tritonc.cluster_ctarank()") == 1);
 }
 
 TEST_CASE("cluster_reduce: then numbers warps across the cluster") {

@@ -456,7 +456,7 @@ struct InCluster {
             %part = view %A, %zero, %ld, %one : view<f32>[64,64]
             %own = load %part : f32[64,64]
             %x = neg %own : f32[64,64]
-            %sum = cluster_reduce %x {blocks = 4} : f32[64,64]
+            %sum = cluster_reduce %x {blocks = 4, op = "add"} : f32[64,64]
             %out = view %C, %zero, %ld, %one : view<f16>[64,64]
             )" + operations +
                   "\n return\n}")) {
@@ -516,7 +516,7 @@ TEST_CASE("assign_layouts: small cluster_reduce result is replicated") {
       %one = constant {value = 1} : i64
       %ld = constant {value = 8} : i64
       %out = view %C, %zero, %ld, %one : view<f32>[16,8]
-      %sum = cluster_reduce %x {blocks = 4} : f32[16,8]
+      %sum = cluster_reduce %x {blocks = 4, op = "add"} : f32[16,8]
       store %out, %sum
       return
     })");

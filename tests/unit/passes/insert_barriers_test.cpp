@@ -453,7 +453,8 @@ std::string in_cluster(const std::string &operations) {
 }
 
 const std::string leaves = "shared_store %wide, %parts, %z\n";
-const std::string adds = "%sum = cluster_load_reduce %parts, %z {blocks = 2} : f32[64] #0\n";
+const std::string adds =
+    "%sum = cluster_load_reduce %parts, %z {blocks = 2, op = \"add\"} : f32[64] #0\n";
 
 } // namespace
 

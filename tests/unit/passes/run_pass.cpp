@@ -36,6 +36,7 @@
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
+#include "passes/split_loops_in_cluster.h"
 #include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
@@ -107,6 +108,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(specialize_warps),
       PASS(split_dots_along_k),
       PASS(split_k_in_cluster),
+      PASS(split_loops_in_cluster),
       PASS(split_reductions),
       PASS(stage_epilogue),
       PASS(stage_operands),

@@ -33,7 +33,7 @@ std::vector<Found> schedules(const std::string &text, const char *gpu = "90a") {
     bool is_last = &schedule == &found.back();
     bool is_without_matmul = schedule.kind == Schedule::Kind::batched ||
                              schedule.kind == Schedule::Kind::split_loop || schedule.staged ||
-                             schedule.one_iteration;
+                             schedule.one_iteration || schedule.cluster > 1;
     bool is_uniform = schedule.kind == Schedule::Kind::multistage_wgmma ||
                       schedule.kind == Schedule::Kind::multistage || is_last || // baseline
                       schedule.kind == Schedule::Kind::split_k_reduction || is_without_matmul;
@@ -628,6 +628,77 @@ TEST_CASE("elementwise cost: a staged schedule has the threads of the baseline")
     REQUIRE(staged.staged);
     CHECK(staged.work_of_a_block->threads == baseline.work_of_a_block->threads);
   }
+}
+
+namespace {
+
+// A program sums a row of x, then subtracts the sum from the row, into a row of y.
+std::string subtracted_sum(int width) {
+  const std::string n = std::to_string(width);
+  std::string loop = R"( %totals = splat %total : f32[W]
+    for_loop %iterations {
+      (%k.2: i32)
+      %step.2 = mul %k.2, %width : i32
+      %steps.2 = splat %step.2 : i32[W]
+      %q.2 = addptr %p, %steps.2 : ptr<f32>[W]
+      %left.2 = sub %N, %step.2 : i32
+      %lefts.2 = splat %left.2 : i32[W]
+      %inside.2 = cmp %i, %lefts.2 {pred = "lt"} : i1[W]
+      %v.2 = load %q.2, %inside.2, %none : f32[W]
+      %d = sub %v.2, %totals : f32[W]
+      %y.2 = addptr %y, %base : ptr<f32>
+      %ys.2 = splat %y.2 : ptr<f32>[W]
+      %yi.2 = addptr %ys.2, %i : ptr<f32>[W]
+      %yq.2 = addptr %yi.2, %steps.2 : ptr<f32>[W]
+      store %yq.2, %d, %inside.2
+      yield
+    }
+)";
+  for (size_t at; (at = loop.find('W')) != std::string::npos;)
+    loop.replace(at, 1, n);
+  return with(row_kernel(width), " %to = addptr", loop + " %to = addptr");
+}
+
+} // namespace
+
+TEST_CASE("candidate_schedules: the blocks of a cluster divide all loops of a program") {
+  using Names = std::vector<std::string>;
+  const Names clusters = {"one iteration", "staged", "cluster of 8, staged", "baseline"};
+  for (const char *gpu : {"90", "90a", "100a", "120"})
+    CHECK(all_names(subtracted_sum(4096), gpu) == clusters);
+  for (const char *gpu : {"75", "80", "89"})
+    CHECK(all_names(subtracted_sum(4096), gpu) == Names{"one iteration", "staged", "baseline"});
+  // Also without tiles that several loops load.
+  const std::string apart = with(subtracted_sum(4096), "%v.2 = load %q.2, %inside.2, %none",
+                                 "%v.2 = load %q.2, %inside.2, %totals");
+  CHECK(all_names(apart) == Names{"cluster of 8", "baseline"});
+}
+
+TEST_CASE("candidate_schedules: no clusters for few elements, one loop, or other loops") {
+  auto has_cluster = [](const std::string &text) {
+    const std::vector<Found> found = schedules(text);
+    return std::any_of(found.begin(), found.end(),
+                       [](const Found &schedule) { return schedule.cluster > 1; });
+  };
+  CHECK(has_cluster(subtracted_sum(4096)));
+  CHECK_FALSE(has_cluster(subtracted_sum(64)));
+  CHECK_FALSE(has_cluster(row_kernel(4096))); // has a split loop
+  CHECK_FALSE(has_cluster(with(subtracted_sum(4096), "add %s, %e", "sub %s, %e")));
+  CHECK_FALSE(has_cluster(matmul_kernel()));
+}
+
+TEST_CASE("elementwise cost: clusters are for few long rows") {
+  std::map<std::string, Expr> costs;
+  for (const Found &schedule : schedules(subtracted_sum(4096)))
+    costs.emplace(text_of(schedule), *schedule.cost);
+  auto cost = [&](const char *name, int64_t programs, int64_t n) {
+    return value_of(costs.at(name), programs, n);
+  };
+  const int64_t n = 32 * 4096;
+  CHECK(cost("cluster of 8, staged", 16, n) < cost("staged", 16, n));
+  CHECK(cost("cluster of 8, staged", 16, n) < cost("baseline", 16, n));
+  CHECK(cost("one iteration", 16, 4096) < cost("cluster of 8, staged", 16, 4096));
+  CHECK(cost("staged", 100000, n) < cost("cluster of 8, staged", 100000, n));
 }
 
 TEST_CASE("elementwise cost: a launch takes as long as memory needs") {

@@ -213,6 +213,11 @@ TEST_CASE("translate_expression: load in an arm of ?: is masked") {
   )"));
 }
 
+TEST_CASE("translate_expression: a load under its own mask has this mask") {
+  CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n; float a[4] = m ? *?(m)(p + r) : 1;") ==
+        ir_of("int r[4] = 0 ... 4; bool m[4] = r < n; float a[4] = m ? *(p + r) : 1;"));
+}
+
 TEST_CASE("translate_expression: scalar condition masks a tile load") {
   CHECK(ir_of("half a[4]; a = n > 3 ? *(h + (0 ... 4)) : 0;") == expected(R"(
     %0 = constant {value = 3} : i32
