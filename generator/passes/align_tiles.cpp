@@ -610,8 +610,22 @@ private:
     Op *moved = builder.create(Opcode::view_, operands, {view->type});
     moved->result()->name = view->name;
     if (is_contiguous && !is_first)
-      moved->set(attr::ragged_);
+      moved->set(attr::ragged_, may_start_alike(view, loop) ? 16 / bytes_of(view->type.elem) : 1);
     access->operands[0] = moved->result();
+  }
+
+  // Whether rows of the array of `view` start like those of the first array, modulo a vector, if all
+  // integer parameters are equal: two leading dimensions, for example.
+  bool may_start_alike(const Value *view, const RowLoop &loop) const {
+    Poly difference = *Row::start_of(view, loop, row.extent) - row.start;
+    const Value *any = nullptr;
+    for (const Parameter &parameter : fn.parameters) {
+      if (!parameter.value->type.is_number())
+        continue;
+      any = any ? any : parameter.value;
+      difference = difference.substitute(parameter.value, Poly::symbol(any));
+    }
+    return difference.is_zero();
   }
 
   void shift_load(Op *load) {
@@ -650,7 +664,7 @@ void mark_ragged_masks(Function &fn) {
     const Value *view = op.operand(0), *mask = mask_of(op);
     if (mask && is_tile(mask) && bounds_of(mask, view->type.rank()) &&
         vector_elements(view, nullptr, fn) > vector_elements(view, mask, fn))
-      view->op->set(attr::ragged_);
+      view->op->set(attr::ragged_, vector_elements(view, nullptr, fn));
   });
 }
 

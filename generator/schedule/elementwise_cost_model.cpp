@@ -116,7 +116,9 @@ int64_t elements_of_access(const Op &op, const Function &fn) {
     return op.get(attr::vector_);
   if (op.operand(0)->type.is_scalar())
     return 1;
-  return access_elements(op.operand(0), op.operand_or_null(op.is(Opcode::load_) ? 1 : 2), fn);
+  if (is_ragged(op.operand(0)))
+    return op.operand(0)->op->get(attr::ragged_);
+  return vector_elements(op.operand(0), op.operand_or_null(op.is(Opcode::load_) ? 1 : 2), fn);
 }
 
 // The work of a block of operations, and of the loops in it.

@@ -11,7 +11,7 @@ there has the form of cost_of_elementwise (generator/schedule/elementwise_cost_m
                  + busiest * (cdiv(operations * BUSY, 1000000) + PROGRAM),
                  cdiv(bytes, BYTES_PER_NS))
 
-with WAVE = 1000000 * (of_thread_alone / threads + of_element_alone).
+and, for a split loop, + (LAUNCH of the second launch + its iterations * ITERATION); with WAVE = 1000000 * (of_thread_alone / threads + of_element_alone).
 
 measure() needs PyTorch and a GPU, the rest is pure Python.
 """
@@ -114,6 +114,10 @@ class Cost:
 
     def __init__(self, text, times):
         whole = ast.parse(formula(text), mode="eval").body
+        self.second_launch, self.second_iterations = 0, ast.Constant(0)
+        if not isinstance(whole.right, ast.Call):
+            second, whole = whole.right, whole.left
+            self.second_launch, self.second_iterations = second.left.value, second.right.left
         blocks, memory = whole.right.args
         wave = blocks.left.right
         self.exchanges = 0
@@ -127,18 +131,18 @@ class Cost:
         self.iterations = wave.right.left if has_loops else ast.Constant(0)
         of_thread = operations.right.value / 1e6 - times["of_element_alone"]
         self.threads = 32 * max(1, round(times["of_thread_alone"] / max(of_thread, 1e-9) / 32))
-        self.second_launch = whole.left.value - times["launch"]
 
     def features(self, names):
-        parts = (self.waves, self.busiest, self.operations, self.memory, self.iterations)
+        parts = (self.waves, self.busiest, self.operations, self.memory, self.iterations, self.second_iterations)
         return [value(part, names) for part in parts] + [self.threads, self.second_launch, self.exchanges]
 
 
 def predicted(times, features):
-    waves, busiest, operations, memory, iterations, threads, second_launch, exchanges = features
+    waves, busiest, operations, memory, iterations, in_second, threads, second_launch, exchanges = features
     wave = operations * (times["of_thread_alone"] / threads + times["of_element_alone"])
     wave += iterations * times["iteration"] + exchanges * times["exchange"]
     of_blocks = waves * wave + busiest * (operations * times["of_element"] + times["program"])
+    second_launch += in_second * times["iteration"]
     return times["launch"] + second_launch + max(of_blocks, memory / times["bytes_per_ns"])
 
 

@@ -12,9 +12,11 @@ TIMES = {"launch": 100.0, "iteration": 7.0, "exchange": 11.0, "of_thread_alone":
 LOOPS = ("100 + max(cdiv(get_num_programs(0), sms * 2) * (cdiv((10 + N / 4 * 5000) * 8812, 1000000) + N / 4 * 7)"
          " + cdiv(get_num_programs(0), sms) * (cdiv((10 + N / 4 * 5000) * 2000, 1000000) + 3),"
          " cdiv(get_num_programs(0) * 48, 4000))")
-NO_LOOPS = ("2100 + max(cdiv(get_num_programs(0), sms) * cdiv(64000 * 8812, 1000000)"
+NO_LOOPS = ("100 + max(cdiv(get_num_programs(0), sms) * cdiv(64000 * 8812, 1000000)"
             " + cdiv(get_num_programs(0), sms) * (cdiv(64000 * 2000, 1000000) + 3),"
             " cdiv(get_num_programs(0) * 48, 4000))")
+# A second launch, with a loop over partials.
+SPLIT = LOOPS + " + (2000 + cdiv(N, 16) * 7)"
 # Two exchanges in a cluster.
 LOOPS_IN_CLUSTER = LOOPS.replace("N / 4 * 7)", "N / 4 * 7 + 22)")
 CLUSTER = NO_LOOPS.replace("cdiv(64000 * 8812, 1000000)", "(cdiv(64000 * 8812, 1000000) + 22)")
@@ -34,7 +36,7 @@ def measured(ns, **arguments):
 
 class Costs(unittest.TestCase):
     def test_prediction_is_the_cost_of_the_manifest(self):
-        for text in (LOOPS, NO_LOOPS, LOOPS_IN_CLUSTER, CLUSTER):
+        for text in (LOOPS, NO_LOOPS, SPLIT, LOOPS_IN_CLUSTER, CLUSTER):
             costs = cost("M", text)
             (_, images), = times_of.shapes_of([measured([5, 6], M=1000, N=40)], costs)
             names = {"cdiv": times_of.cdiv, "programs_0": 1000, "sms": 10, "N": 40}
@@ -67,7 +69,7 @@ class Fit(unittest.TestCase):
         """Two images per shape: one with much work and no loop, the other with little work and a loop. The
         true time of an iteration is 50 ns, not 7."""
         true = dict(TIMES, iteration=50.0)
-        pairs = [([1, 1, 2000.0 * size, 0, 0, 64, 0, 0], [1, 1, 200.0 * size, 0, iterations, 64, 0, 0])
+        pairs = [([1, 1, 2000.0 * size, 0, 0, 0, 64, 0, 0], [1, 1, 200.0 * size, 0, iterations, 0, 64, 0, 0])
                  for size in (10, 30, 100) for iterations in (2, 8, 32)]
         return [("f", [(times_of.predicted(true, each), each) for each in pair]) for pair in pairs]
 

@@ -85,7 +85,7 @@ TEST_CASE("load, store: through a ragged view, a vector or its elements") {
     %a = load %v, %m {vector = 8} : f16[256] #0
     store %v, %a, %m {vector = 8})"));
   };
-  std::string ragged = text_of("{ragged = 1}");
+  std::string ragged = text_of("{ragged = 8}");
   CHECK(count(ragged, "load <8 x half>") == 1);
   CHECK(count(ragged, "load half") == 8);
   CHECK(count(ragged, "store <8 x half>") == 1);
