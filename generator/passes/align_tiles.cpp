@@ -484,8 +484,9 @@ private:
     Value *is_before = builder.cmp("lt", i, splat(half));
     Value *after = builder.sub(builder.add(skipped, length), half);
     index = builder.select(is_before, i, builder.add(i, splat(after)));
-    Value *end_before = builder.binary(Opcode::min_, skipped, count);
-    on = builder.cmp("lt", index, builder.select(is_before, splat(end_before), splat(count)));
+    Value *end_before = splat(builder.binary(Opcode::min_, skipped, count));
+    Value *end_after = splat(count);
+    on = builder.cmp("lt", index, builder.select(is_before, end_before, end_after));
   }
 
   // The code of `loop` for the small tile.
@@ -499,7 +500,9 @@ private:
       if (op->is(Opcode::store_)) {
         Value *value = small(builder, loop, op->operand(1), copies);
         Value *mask = small(builder, loop, op->operand(2), copies);
-        keep_cache_hint(*builder.store(pointers(builder, loop, op->operand(0)), value, mask), *op);
+        Op *made = builder.store(pointers(builder, loop, op->operand(0)), value, mask);
+        keep_cache_hint(*made, *op);
+        set_apart(*made);
       }
     }
     std::vector<Value *> totals;
@@ -511,6 +514,18 @@ private:
     for (size_t i = 0; i < totals.size(); i++)
       for (Op *result : results_of_total(loop.op->results[i]))
         add_total(result, loop, i, totals[i]);
+  }
+
+  // The vectors of the loops have no element of the small tile.
+  void set_apart(Op &access) {
+    const Value *root = root_of(access.operand(0));
+    const bool has_scalar_access =
+        std::any_of(fn.body->ops.begin(), fn.body->ops.end(), [&](const Op *op) {
+          const bool is_scalar = (is_access(*op) || op->is_atomic()) && !is_tile(op->operand(0));
+          return is_scalar && root_of(op->operand(0)) == root;
+        });
+    if (!has_scalar_access)
+      access.set(attr::apart_);
   }
 
   // The operations that make a scalar of a total.
@@ -566,6 +581,8 @@ private:
     Op *made = builder.create(op->code, operands, {type});
     made->attributes = op->attributes;
     made->result()->name = value->name;
+    if (op->is(Opcode::load_))
+      set_apart(*made);
     return copies[value] = made->result();
   }
 

@@ -40,7 +40,8 @@
 //          of them changes it, by a store or an atomic operation. There is no conflict if the same
 //          thread accesses each element both times. That holds in one iteration of a loop, for the
 //          same view and the same layout, if no elements overlap and no element is in two threads.
-//          Two parameters may be the same memory element by element (z = 2 * x, where z may be x).
+//          Accesses with {apart} and without have no elements in common. Two parameters may be the
+//          same memory element by element (z = 2 * x, where z may be x).
 //          Then the pass compares accesses through them as accesses through one parameter. Nothing
 //          else points to memory that is `__noalias`.
 //
@@ -210,6 +211,8 @@ public:
   /// Whether different threads may access the same element, in two different operations.
   bool conflict(const GlobalAccess &earlier, const GlobalAccess &later) const {
     const Place &a = places_[size_t(earlier.place)], &b = places_[size_t(later.place)];
+    if (a.has_own_elements != b.has_own_elements)
+      return false;
     bool by_first = earlier.by_first && later.by_first;
     bool by_same_threads = !earlier.is_copy && !later.is_copy && a.layout && b.layout &&
                            *a.layout == *b.layout && !has_copies(*a.layout) && a.is_apart;
@@ -227,9 +230,10 @@ private:
     std::optional<Affine> at;
     Shape shape;
     std::optional<LinearLayout> layout;
-    bool is_apart = false;   // no two elements overlap
-    bool is_changed = false; // by any access
-    int position = -1;       // equal for equal offset, strides, shape, element type; -1: alone
+    bool is_apart = false;         // no two elements overlap
+    bool is_changed = false;       // by any access
+    bool has_own_elements = false; // accesses with {apart}
+    int position = -1; // equal for equal offset, strides, shape, element type; -1: alone
     int group = 0;
   };
 
@@ -278,10 +282,11 @@ private:
     Place place = {.roots = {},
                    .at = affine_of(pointer),
                    .shape = pointer->type.shape,
-                   .layout = layout_of(op)};
+                   .layout = layout_of(op),
+                   .has_own_elements = op.has(attr::apart_)};
     std::set<const Value *> seen;
     add_roots(pointer, seen, place.roots);
-    Key key;
+    Key key = {place.has_own_elements};
     if (place.at) {
       place.is_apart = are_apart(place);
       append(key, place.at->offset);

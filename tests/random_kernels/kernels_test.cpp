@@ -28,7 +28,7 @@ CampaignResult run_kernels(uint64_t from, uint64_t count) {
   Campaign campaign;
   campaign.from = from;
   campaign.kernels = count;
-  campaign.jobs = 2; // PROCESSORS in CMakeLists.txt
+  campaign.jobs = 2;                  // PROCESSORS in CMakeLists.txt
   campaign.seconds_per_kernel = 1000; // for kernels that hang: a busy machine may be very slow
   campaign.seconds_to_reduce = 30;
   CampaignResult result = run(campaign);
