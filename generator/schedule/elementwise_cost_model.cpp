@@ -17,6 +17,7 @@
 
 #include "schedule/elementwise_cost_model.h"
 
+#include "analysis/affine.h"
 #include "analysis/launch_config.h"
 #include "analysis/memory_access.h"
 #include "passes/select_mma.h"
@@ -96,15 +97,16 @@ int64_t elements_of(const Op &op) {
 }
 
 // The bytes of global memory that move when `op` accesses a tile. The L2 cache fetches whole
-// granules for the parts of the tile that are contiguous.
+// granules for the parts of the tile that are contiguous. Elements whose places are not known, as in
+// images with a division, are taken for contiguous.
 int64_t bytes_of_access(const Op &op, const Function &fn) {
   if (!accesses_memory(op))
     return 0;
   constexpr int64_t granule = 64; // bytes
   const Type &type = op.operand(0)->type;
   const int64_t elements = type.elements(), bytes = bytes_of(type.elem);
-  if (type.is_scalar())
-    return bytes;
+  if (type.is_scalar() || !affine_of(op.operand(0)))
+    return elements * bytes;
   std::optional<int> axis = contiguous_axis(op.operand(0), fn);
   const int64_t part = axis ? contiguous_elements(op.operand(0), *axis, fn) : 1;
   return part < elements ? elements / part * std::max(part * bytes, granule) : elements * bytes;
