@@ -397,7 +397,7 @@ case $page in
     rule before 'tritonc report *' tune_by_cmake
     ;;
   docs/pages/how_to/testing.md)
-    rule fails 'ctest * --output-on-failure' 'saxpy.tc:11:7: error: store of 4 bytes at byte 512 of `y`'
+    rule fails 'ctest * --output-on-failure' 'saxpy.tc:11:7: error: store of 16 bytes at byte 4 of `y`'
     rule prints 'TRITONC_DRIVER=*.so build/*' "all variants are right"
     rule before 'TRITONC_EMULATOR=order=*' 'update random_order build CMakeLists.txt'
     rule part '*print("step"*' run_statements

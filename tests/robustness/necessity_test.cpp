@@ -247,6 +247,8 @@ const std::vector<Exception> exceptions = {
      true},
     {"kernels/embedding.tc", nullptr, TargetOp::barrier, How::left_out, "*?(m < M && n < N)(y +",
      same_memory, true},
+    {"kernels/moments.tc", nullptr, TargetOp::barrier, How::left_out,
+     "*?(q < Q)(VARIANCE + p * yp + q) =", same_memory, true},
     {"kernels/rope.tc", nullptr, TargetOp::barrier, How::left_out, "*?(inside)(py + d[newaxis, :]",
      other_half, true},
     {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out,
