@@ -673,16 +673,24 @@ private:
   }
 };
 
-// Marks the views whose accesses are narrow only because of the ends of their masks.
+// Marks the views whose accesses are narrow only because of the ends of their masks. With another
+// access of single elements, tiles would move between the two layouts.
 void mark_ragged_masks(Function &fn) {
-  for_each_op(*fn.body, [&](Op &op) {
-    if (!is_access(op) || !op.operand(0)->type.is_view())
+  std::vector<std::pair<Op *, int>> ragged; // views, elements of a vector
+  bool are_wide = true;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (!is_access(op) || !is_tile(op.operand(0)))
       return;
-    const Value *view = op.operand(0), *mask = mask_of(op);
-    if (mask && is_tile(mask) && bounds_of(mask, view->type.rank()) &&
-        vector_elements(view, nullptr, fn) > vector_elements(view, mask, fn))
-      view->op->set(attr::ragged_, vector_elements(view, nullptr, fn));
+    const Value *pointers = op.operand(0), *mask = mask_of(op);
+    const int wide = vector_elements(pointers, nullptr, fn);
+    are_wide &= wide > 1;
+    if (pointers->type.is_view() && mask && is_tile(mask) &&
+        bounds_of(mask, pointers->type.rank()) && wide > vector_elements(pointers, mask, fn))
+      ragged.emplace_back(pointers->op, wide);
   });
+  for (auto [view, wide] : ragged)
+    if (are_wide)
+      view->set(attr::ragged_, wide);
 }
 
 } // namespace
