@@ -83,8 +83,8 @@ bool is_by_element(const Op &op) {
 
 struct RowLoop {
   Op *op;
-  std::vector<Op *> bounds =
-      {}; // comparisons: element i of iteration t is on if i + extent*t < end
+  // Comparisons: element i of iteration t is on if i + extent * t < end.
+  std::vector<Op *> bounds = {};
 
   Block &body() const { return *op->blocks[0]; }
   Value *counter() const { return body().arguments[0]; }
@@ -472,8 +472,9 @@ private:
     return builder.binary(Opcode::max_, value, builder.i64(0));
   }
 
-  // The first half of the small tile is before the vectors, the second half after them. Each thread
-  // has one element.
+  // The first half of the small tile is before the vectors, the second half after them. Both have
+  // room for the elements beside a vector that a shifted load leaves out. No two threads have the
+  // same element: else a warp could load what another warp has stored.
   void emit_small_tile(Builder &builder) {
     const int64_t size = std::max<int64_t>(4 * row.vector, 32 * warps_for_tile(row.extent));
     const Elem elem = row.index_type();

@@ -1,5 +1,6 @@
 // Asks this machine's driver questions that its documentation leaves open and that matter for the
-// runtime. Prints one line per answer. docs/pages/reference/runtime.md, "What drivers do", has the answers.
+// runtime. Prints one line per answer. docs/pages/reference/runtime.md, "What drivers do", has the
+// answers.
 //
 //     driver_facts IMAGES [QUESTION...]    IMAGES: the folder that driver_facts_images.cmake makes
 //     driver_facts --launch                one launch of a kernel by the runtime, for a profiler

@@ -1,8 +1,8 @@
 // Generates row kernels: each program reduces the rows of a matrix. See generator.h.
 //
 // A program has one row or several. A loop over the tiles of the row computes totals: sums, minima,
-// maxima, bitwise operations; or the place of an extreme element. A last loop may change each element with these totals, and store it,
-// as softmax and layer norm do.
+// maxima, bitwise operations; or the place of an extreme element. A last loop may change each
+// element with these totals, and store it, as softmax and layer norm do.
 //
 // Styles: tiles of one or two axes; rows along either axis of the matrix; incremented or recomputed
 // addresses; masks by the length of the row, by a length for each row, by the number of rows.
