@@ -99,10 +99,9 @@ int64_t elements_of(const Op &op) {
 // The bytes of global memory that move when `op` accesses a tile. The L2 cache fetches whole
 // granules for the parts of the tile that are contiguous. Elements whose places are not known, as in
 // images with a division, are taken for contiguous.
-int64_t bytes_of_access(const Op &op, const Function &fn) {
+int64_t bytes_of_access(const Op &op, const Function &fn, int64_t granule) {
   if (!accesses_memory(op))
     return 0;
-  constexpr int64_t granule = 64; // bytes
   const Type &type = op.operand(0)->type;
   const int64_t elements = type.elements(), bytes = bytes_of(type.elem);
   if (type.is_scalar() || !affine_of(op.operand(0)))
@@ -126,7 +125,10 @@ int64_t elements_of_access(const Op &op, const Function &fn) {
 // The work of a block of operations, and of the loops in it.
 class Work {
 public:
-  explicit Work(const Function &fn) : fn_(fn) { add(*fn.body, std::nullopt); }
+  /// `granule`: bytes that the L2 cache fetches at once.
+  Work(const Function &fn, int64_t granule) : fn_(fn), granule_(granule) {
+    add(*fn.body, std::nullopt);
+  }
 
   bool is_known = true;
   int64_t widest = 0;                       // elements of the largest tile
@@ -138,6 +140,7 @@ public:
 
 private:
   const Function &fn_;
+  int64_t granule_;
 
   static Expr times(const std::optional<Expr> &iterations, Expr what) {
     return iterations ? *iterations * std::move(what) : std::move(what);
@@ -169,7 +172,7 @@ private:
       } else {
         here += accesses_memory(*op) ? elements * weight_of_access / elements_of_access(*op, fn_)
                                      : elements * weight_of(*op);
-        bytes_here += bytes_of_access(*op, fn_);
+        bytes_here += bytes_of_access(*op, fn_, granule_);
       }
     }
     if (!times_run) {
@@ -186,10 +189,10 @@ private:
 
 } // namespace
 
-int64_t elements_of_largest_tile(const Function &fn) { return Work(fn).widest; }
+int64_t elements_of_largest_tile(const Function &fn) { return Work(fn, 1).widest; }
 
 std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, const Gpu &gpu) {
-  const Work work(function);
+  const Work work(function, gpu.costs->elementwise.granule);
   if (!work.is_known || work.widest == 0)
     return std::nullopt;
   Function fn = clone(function);

@@ -75,6 +75,7 @@ const CostTables h200_costs = {
                     .program = 78,
                     .of_element = 0.00134,
                     .bytes_per_ns = 4300,
+                    .granule = 64,
                     .batch_elements = 4096},
     .launch = 1300,
     .bytes_per_ns = 3800, // M = 64, N = K = 8192

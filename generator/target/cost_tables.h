@@ -51,6 +51,7 @@ struct ElementwiseTimes {
   int64_t program;         // ns of an SM, per program
   double of_element;       // ns of an SM, per operation on an element
   int64_t bytes_per_ns;    // of all accesses to global memory
+  int64_t granule;         // bytes that the L2 cache fetches at once
   int64_t batch_elements;  // elements of the largest tile of a block with several programs
 };
 

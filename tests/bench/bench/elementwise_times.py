@@ -227,7 +227,7 @@ def times_of_table(source):
     """The constants of ElementwiseTimes in the text of cost_tables.cpp."""
     table = re.search(r"\.elementwise = \{(.*?)\}", source, re.DOTALL)[1]
     found = {name: float(number) for name, number in re.findall(r"\.(\w+) = ([0-9.]+)", table)}
-    del found["batch_elements"]  # not fitted
+    del found["granule"], found["batch_elements"]  # not fitted
     return found
 
 
