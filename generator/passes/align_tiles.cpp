@@ -55,6 +55,10 @@ using namespace ir;
 
 namespace {
 
+constexpr int64_t vector_bytes = 16; // of the widest access
+
+int64_t elements_of_vector(Elem elem) { return vector_bytes / bytes_of(elem); }
+
 bool is_tile(const Value *value) { return value->type.is_tile(); }
 
 bool has_tiles(const Op &op) {
@@ -260,7 +264,6 @@ private:
 
   // Finds the first access that is not aligned, though its array is.
   bool find_start() {
-    constexpr int64_t widest_bytes = 16;
     for (const RowLoop &loop : loops)
       for (const Op *op : loop.body().ops) {
         if (!is_access(*op))
@@ -268,12 +271,12 @@ private:
         const Value *view = op->operand(0);
         std::optional<Poly> first = start_of(view, loop, extent);
         std::optional<Affine> form = affine_of(view);
-        const int64_t elements = widest_bytes / bytes_of(view->type.elem);
+        const int64_t elements = elements_of_vector(view->type.elem);
         if (!first || !comes_before_loops(*first))
           return false;
         vector = std::max(vector, elements);
         const bool is_candidate = start.is_zero() && form->strides[0].is_constant(1) &&
-                                  alignment_of(form->base) % widest_bytes == 0;
+                                  alignment_of(form->base) % vector_bytes == 0;
         if (is_candidate && divisor_of(*first, fn) % elements != 0)
           start = std::move(*first);
       }
@@ -299,10 +302,10 @@ public:
       return false;
     const Affine form = *affine_of(load.operand(0));
     const Poly first = *start_of(load.operand(0), loop, extent);
-    const int64_t elements = 16 / bytes_of(load.result()->type.elem);
+    const int64_t elements = elements_of_vector(load.result()->type.elem);
     const bool is_aligned = form.strides[0].is_constant(1) &&
                             divisor_of(first, fn) % elements == 0 &&
-                            alignment_of(form.base) % 16 == 0;
+                            alignment_of(form.base) % vector_bytes == 0;
     return is_aligned && is_read_only(form.base) &&
            extent / (32 * warps_for_tile(extent)) >= elements &&
            load.result()->type.elem != Elem::i1;
@@ -567,11 +570,10 @@ private:
       return const_cast<Value *>(value);
     if (auto found = copies.find(value); found != copies.end())
       return found->second;
-    Value *&copy = copies[value];
     if (loop.has_bound(op))
-      return copy = on;
+      return on;
     if (op->is(Opcode::range_))
-      return copy = builder.cast(index, value->type.elem);
+      return copies[value] = builder.cast(index, value->type.elem);
     std::vector<Value *> operands;
     for (const Value *operand : op->operands)
       operands.push_back(operand->type.is_view() ? pointers(builder, loop, operand)
@@ -628,7 +630,8 @@ private:
     Op *moved = builder.create(Opcode::view_, operands, {view->type});
     moved->result()->name = view->name;
     if (is_contiguous && !is_first)
-      moved->set(attr::ragged_, may_start_alike(view, loop) ? 16 / bytes_of(view->type.elem) : 1);
+      moved->set(attr::ragged_,
+                 may_start_alike(view, loop) ? elements_of_vector(view->type.elem) : 1);
     access->operands[0] = moved->result();
   }
 
@@ -648,7 +651,7 @@ private:
 
   void shift_load(Op *load) {
     Value *view = load->operand(0);
-    const int64_t elements = 16 / bytes_of(load->result()->type.elem);
+    const int64_t elements = elements_of_vector(load->result()->type.elem);
     Builder builder = Builder::before(fn, load);
     builder.set_location(load->location);
     Value *whole = builder.binary(Opcode::and_, skipped, builder.i64(-elements));
