@@ -32,8 +32,10 @@ std::vector<Run> along_an_axis(const Variant &variant, std::mt19937 &random, boo
     int x = run.memory.add_unwritten("X", variant.type(), count);
     int y = run.memory.add_unwritten("Y", variant.type(), size_t(yp + q_count));
     int i = finds_indices ? run.memory.add_unwritten("INDEX", Elem::i32, size_t(yp + q_count)) : -1;
-    bool is_sum = variant["ALONG"] == "+",
-         is_min = variant["ALONG"] == "min" || variant["BEST"] == "min";
+    std::string finish = variant["FINISH"];
+    bool is_mean = finish == "result[:, +] / K", is_norm = finish == "sqrt(result[:, +])",
+         is_sum = is_mean || is_norm || finish == "result[:, +]",
+         is_min = finish == "result[:, min]" || variant["BEST"] == "min";
     std::map<size_t, double> results, indices;
     for (int64_t p = 0; p < p_count; p++)
       for (int64_t q = 0; q < q_count; q++) {
@@ -44,12 +46,14 @@ std::vector<Run> along_an_axis(const Variant &variant, std::mt19937 &random, boo
           double value = is_number ? draw(random) : std::nan("");
           run.memory[x].elements[at(p, q, k)] = Element::of_number(value);
           if (is_sum)
-            result += value;
+            result += is_norm ? value * value : value;
           else if (is_number && (index < 0 || (is_min ? value < result : value > result))) {
             result = value;
             index = k;
           }
         }
+        if (is_mean || is_norm) // the kernel computes in float
+          result = rounded(Elem::f32, is_mean ? result / double(k_count) : std::sqrt(result));
         results[size_t(p * yp + q)] = rounded(variant.type(), result);
         indices[size_t(p * yp + q)] = double(index);
       }

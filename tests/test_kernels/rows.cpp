@@ -71,6 +71,40 @@ std::vector<Run> log_softmaxes(const Variant &variant, std::mt19937 &random, con
   return runs;
 }
 
+// Two layers of K x Q elements. Columns are like the rows above.
+std::vector<Run> inner_softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
+  constexpr int p_count = 2;
+  int tq = variant.number("TQ"), tk = 1024 / tq;
+  std::vector<Run> runs;
+  for (auto [k, q] : {std::pair(1, 3), std::pair(12, tq), std::pair(2 * tk + 5, tq + 3)}) {
+    Run run;
+    run.text = "K=" + std::to_string(k) + " Q=" + std::to_string(q);
+    int64_t xk = q + 2, yk = q + 1;
+    // The layers follow each other.
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, p_count * k, q, xk, nullptr);
+    Matrix y = add_matrix(run.memory, "y", {variant.type()}, p_count * k, q, yk, nullptr);
+    for (int p = 0; p < p_count; p++)
+      for (int column = 0; column < q; column++) {
+        std::vector<bool> is_top = some_of(count_of(column % 3, k), k, random);
+        for (int row = 0; row < k; row++)
+          run.memory[x.buffer].elements[x.at(p * k + row, column)] =
+              Element::of_number(is_top[size_t(row)] ? 8 * (column % 3) : far_below);
+      }
+    run.launch.grid = {(q + tq - 1) / tq, p_count, 1};
+    run.launch.arguments = {Element::pointer(x.buffer), Element::pointer(y.buffer)};
+    for (int64_t number : {int64_t(p_count), int64_t(k), int64_t(q), k * xk, xk, k * yk, yk})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=, size = k](const Memory &memory) {
+      return check_matrix(memory, y, [&](int64_t row, int64_t column) {
+        bool is_top = value_at(memory, x, row, column) > far_below;
+        return is_top ? 1.0 / count_of(column % 3, size) : 0;
+      });
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 // The mask has two rows. Row 1 hides elements that equal the maximum.
 std::vector<Run> masked_softmaxes(const Variant &variant, std::mt19937 &, const Steps &) {
   constexpr int mask_rows = 2;
@@ -273,6 +307,7 @@ std::vector<TestKernel> softmaxes_and_losses() {
       {"kernels/cross_entropy_backward.tc", false, cross_entropy_gradients, {}},
       {"kernels/cross_entropy_gradient.tc", false, losses_and_gradients, {}},
       {"kernels/log_softmax.tc", false, log_softmaxes, {}},
+      {"kernels/softmax_inner.tc", false, inner_softmaxes, {}},
       {"kernels/softmax_masked.tc", false, masked_softmaxes, {}},
       {"kernels/softmax_backward.tc", false, softmax_gradients, {}},
   };

@@ -60,21 +60,27 @@ template <typename T> void fill(Array<T> &x, const Layout &layout, bool has_nans
 
 template <typename T, OP op, AXIS axis> void reduce(const char *type, const char *name) {
   using Kernel = kernels::reduce<T, op, axis>;
+  constexpr bool is_sum = op == OP::sum || op == OP::mean || op == OP::norm;
   for (const Layout &layout : layouts(axis == AXIS::last)) {
     Array<T> x(layout.x_size());
-    fill(x, layout, op != OP::sum);
+    fill(x, layout, !is_sum);
     Expected expected(layout.y_size());
     double magnitude = 0;
     for (int p = 0; p < layout.p; p++)
       for (int q = 0; q < layout.q; q++) {
-        double result = op == OP::sum ? 0 : op == OP::max ? -INFINITY : INFINITY, all = 0;
+        double result = is_sum ? 0 : op == OP::max ? -INFINITY : INFINITY, all = 0;
         for (int k = 0; k < layout.k; k++) {
           double value = x.at(layout.in_x(p, q, k));
           all += std::fabs(value);
-          result = op == OP::sum   ? result + value
+          result = op == OP::norm  ? result + value * value
+                   : is_sum        ? result + value
                    : op == OP::max ? std::fmax(result, value)
                                    : std::fmin(result, value);
         }
+        if (op == OP::mean)
+          all /= std::max(layout.k, 1), result /= layout.k;
+        if (op == OP::norm) // the relative error of a root is half of that of the sum of squares
+          all = result = std::sqrt(result);
         magnitude = std::max(magnitude, all);
         expected.set(layout.in_y(p, q), as_double(T(float(result))));
       }
@@ -92,11 +98,11 @@ template <typename T, OP op, AXIS axis> void reduce(const char *type, const char
                                                     .yp = layout.yp},
                                                    tile));
       // Sums may be off by one rounding; in float each addition rounds.
-      double relative = op != OP::sum                      ? 0
+      double relative = !is_sum                            ? 0
                         : sizeof(T) == 4                   ? 1e-6
                         : std::is_same_v<T, tritonc::half> ? 1e-3
                                                            : 8e-3;
-      double absolute = op != OP::sum ? 0 : 1e-8 * magnitude;
+      double absolute = is_sum ? 1e-8 * magnitude : 0;
       if (problem.empty())
         problem = compare(y, expected, relative, absolute);
       check(text("reduce<%s, %s, %s> TQ=%d %d x %d x %d", type, name,
@@ -300,6 +306,8 @@ template <typename T, AXIS axis> void along(const char *type) {
   far_apart<T, axis>(type);
   nothing<T, axis>();
   reduce<T, OP::sum, axis>(type, "sum");
+  reduce<T, OP::mean, axis>(type, "mean");
+  reduce<T, OP::norm, axis>(type, "norm");
   reduce<T, OP::max, axis>(type, "max");
   reduce<T, OP::min, axis>(type, "min");
   find<T, OF::max, axis>(type);

@@ -1,8 +1,10 @@
-// Softmax of rows, also with a mask, its logarithm, and its gradient.
+// Softmax of rows, also with a mask, its logarithm, and its gradient; softmax of columns.
 
 #include "rows.h"
 
 #include <shipped_softmax.hpp>
+
+#include <array>
 
 namespace {
 
@@ -247,7 +249,67 @@ template <typename T, typename Kernel> void far_apart(const char *kernel) {
   }
 }
 
+// Layers of K x Q elements, row after row: a softmax of each column. In every third column, exp(x)
+// would overflow. Column 1 has a NaN, column 2 an infinity, and column 3 only -infinity.
+template <typename T> void inner() {
+  struct Sizes {
+    int p, k, q, gap;
+    bool in_place;
+  };
+  std::vector<Sizes> all = {{1, 1, 1, 0, false}, {3, 7, 33, 2, false}, {2, 70, 200, 0, true}};
+  if (!emulated())
+    all.insert(all.end(), {{4, 1003, 517, 5, false}, {65535, 5, 3, 1, false}});
+  for (auto [p, k, q, gap, in_place] : all)
+    for (const auto &tile : kernels::softmax_inner<T>::variants()) {
+      Rows<T> x(p * k, q, gap), given(p * k, q, gap);
+      x.set([layer = k](int row, int column) {
+        if (column == 3)
+          return -INFINITY;
+        if ((column == 1 || column == 2) && row % layer == layer / 2)
+          return column == 1 ? NAN : INFINITY;
+        return float(uniform(-8, 8) + (column % 3 == 2 ? 200 : 0));
+      });
+      given.set([&](int row, int column) { return x.at(row, column); });
+      Rows<T> y(p * k, q, in_place ? gap : gap + 3);
+      Rows<T> &result = in_place ? given : y;
+      std::string problem = outcome(kernels::softmax_inner<T>::launch({},
+                                                                      {.x = given.data(),
+                                                                       .y = result.data(),
+                                                                       .P = p,
+                                                                       .K = k,
+                                                                       .Q = q,
+                                                                       .xp = k * given.ld,
+                                                                       .xk = given.ld,
+                                                                       .yp = k * result.ld,
+                                                                       .yk = result.ld},
+                                                                      tile));
+      struct Column {
+        const Rows<T> &x;
+        int first, column, n;
+        double at(int, int k) const { return x.at(first + k, column); }
+      };
+      std::vector<Softmax> columns;
+      for (int layer = 0; layer < p; layer++)
+        for (int column = 0; column < q; column++)
+          columns.emplace_back(Column{x, layer * k, column, k}, 0);
+      auto right = [&, height = k, width = q](int row, int column) {
+        return columns[size_t(row / height * width + column)].of(x.at(row, column));
+      };
+      if (problem.empty())
+        problem = result.wrong("y", right, rounding<T>(), Softmax::smallest<T>());
+      check(text("softmax_inner<%s> TQ=%d %d x %d x %d%s", name_of<T>(), tile.TQ, p, k, q,
+                 in_place ? " in place" : ""),
+            problem);
+    }
+}
+
 template <typename T> void softmaxes() {
+  inner<T>();
+  for (auto [p, k, q] : {std::array{0, 3, 3}, std::array{3, 0, 3}, std::array{3, 3, 0}})
+    check_nothing<T>("softmax_inner of 0 elements", [p = p, k = k, q = q](T *y) {
+      return kernels::softmax_inner<T>::launch(
+          {}, {.x = y, .y = y, .P = p, .K = k, .Q = q, .xp = 9, .xk = 3, .yp = 9, .yk = 3});
+    });
   special<T, kernels::softmax<T>>("softmax");
   nothing<T, kernels::softmax<T>>("softmax");
   nothing<T, kernels::softmax_backward<T>>("softmax_backward");

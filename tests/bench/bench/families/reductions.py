@@ -1,16 +1,12 @@
-"""reduce, argmax, moments: the sum, max or min along an axis of a tensor or of a vector, and its index; the
-mean and the variance. cumulative_sum and top_k of rows."""
+"""reduce, argmax, moments: the sum, mean, L2 norm, max or min along an axis of a tensor or of a vector; the index
+of the max or min; the mean and the variance. cumulative_sum and top_k of rows."""
 
 import math
 
 from bench.families import Case, rows
 from bench.families.rows import BYTES, RECORDED, TYPES, launches, sum_error
 
-OPS = ("sum", "max", "min")
-
-# A vector of more elements than SHORT is reduced as a matrix with about as many rows as columns, but at
-# most MAX_ROWS rows: one program reduces their results.
-SHORT, MAX_ROWS = 2048, 8192
+OPS = ("sum", "mean", "norm", "max", "min")
 
 
 def axes(p, q, k):
@@ -56,6 +52,42 @@ def error_of_sum(length):
     return sum_error(length, 32) * math.sqrt(length / 3)
 
 
+def error_of_op(op, length):
+    """The error of a sum, mean or norm before it is rounded. The norm divides the error of its sum of squares,
+    length / 3 times the relative error of a sum of positive numbers, by 2 sqrt(length / 3)."""
+    if op == "norm":
+        return sum_error(length, 32) * math.sqrt(length / 3) / 2
+    return error_of_sum(length) / (length if op == "mean" else 1)
+
+
+def function_of(op):
+    """PyTorch's function f(x, dim, keepdim, out, dtype)."""
+    import torch
+
+    def norm(x, dim, **options):
+        return torch.linalg.vector_norm(x, 2, dim, **options)
+
+    return {"sum": torch.sum, "mean": torch.mean, "norm": norm, "max": torch.amax, "min": torch.amin}[op]
+
+
+def error_of_result(op, result, x, dim, length, keepdim=False):
+    from bench import check
+
+    if op in ("max", "min"):
+        return check.difference(result, function_of(op)(x, dim, keepdim=keepdim))
+    import torch
+    right = function_of(op)(x, dim, keepdim=keepdim, dtype=torch.float64)
+    return check.error(result, right, error_of_op(op, length))
+
+
+def triton_reduce(b, op, x, z, last):
+    from bench.peers import Absent, triton_reductions
+
+    if op in ("mean", "norm"):
+        raise Absent("the Triton kernel computes sums, max and min")
+    return triton_reductions.reduce(b, op, x, z, last)
+
+
 class Reduce:
     name, unit = "reduce", "GB/s"
 
@@ -77,7 +109,7 @@ class Reduce:
 
     def random(self, sizes):
         found = random_axes(sizes)
-        return found and dict(**found, OP=sizes.choose("sum", "sum", "max", "min"), TYPE=sizes.choose(*TYPES))
+        return found and dict(**found, OP=sizes.choose("sum", "sum", *OPS), TYPE=sizes.choose(*TYPES))
 
     def case(self, b, shape):
         import torch
@@ -92,41 +124,21 @@ class Reduce:
         x, dim = tensor(b, sets, shape)
         y, z = b.empty(sets, (p, q), kind), b.empty(sets, (p, q), kind)
         ours = launches(b, f"reduce_{kind}_{op}_{shape['AXIS']}", sets, X=x, Y=y, **arguments(shape))
-        function = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}[op]
+        function = function_of(op)
 
         def error(result):
-            if op == "sum":
-                return check.error(result, torch.sum(x[0], dim, dtype=torch.float64), error_of_sum(k))
-            return check.difference(result, function(x[0], dim))
-
-        def triton():
-            from bench.peers import triton_reductions
-            launch = triton_reductions.reduce(b, op, x, z, shape["AXIS"] == "last")
-            return verified(launch, lambda: error(z[0]))
+            return error_of_result(op, result, x[0], dim, k)
 
         peers = b.peers(
             PyTorch=lambda: pytorch.launches(lambda x, z: function(x, dim, out=z), x, z),
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: function(x, dim)), x),
-            Triton=triton,
+            Triton=lambda: verified(triton_reduce(b, op, x, z, shape["AXIS"] == "last"), lambda: error(z[0])),
         )
         return Case(size, 0, sets, ours, peers,
                     lambda: error(y[0]), lambda: check.poison(y[0]))
 
 
-def split(n):
-    """The rows and columns of the matrix in a vector of n elements. The rest is shorter than a row.
-
-    A multiple of 8 columns keeps the rows aligned. It divides n if there is such a number nearby.
-    """
-    columns = max(1 << max(7, round(math.log2(n) / 2)), -(-n // MAX_ROWS // 128) * 128)
-    fewest = max(columns // 2, -(-n // MAX_ROWS))
-    columns = next((each for each in range(columns, fewest - 1, -8) if n % each == 0), columns)
-    return n // columns, columns
-
-
 class ReduceVector:
-    """A long vector takes two launches: the rows of a matrix, then their results. A rest takes one more."""
-
     name, unit = "reduce_vector", "GB/s"
 
     def fixed(self):
@@ -155,22 +167,21 @@ class ReduceVector:
         size = (n + 1) * BYTES[kind]
         sets = b.sets(size)
         x, y, z = b.random(sets, (n,), kind), b.empty(sets, (1,), kind), b.empty(sets, (1,), kind)
-        ours, before = self.ours(b, shape, sets, x, y)
-        function = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}[op]
+        ours = launches(b, f"reduce_{kind}_{op}_last", sets, X=x, Y=y,
+                        **arguments(dict(P=1, Q=1, K=n, AXIS="last")))
+        function = function_of(op)
 
         def error(result):
-            if op == "sum":
-                return check.error(result, torch.sum(x[0], 0, keepdim=True, dtype=torch.float64), before)
-            return check.difference(result, function(x[0], 0, keepdim=True))
+            return error_of_result(op, result, x[0], 0, n, keepdim=True)
 
         def triton():
-            from bench.peers import triton_reductions
-            launch = triton_reductions.reduce(b, op, [each.view(1, 1, n) for each in x],
-                                              [each.view(1, 1) for each in z], True)
+            launch = triton_reduce(b, op, [each.view(1, 1, n) for each in x], [each.view(1, 1) for each in z], True)
             return verified(launch, lambda: error(z[0]))
 
         def cub():
-            from bench.peers import cub
+            from bench.peers import Absent, cub
+            if op in ("mean", "norm"):
+                raise Absent("CUB computes sums, max and min")
             return verified(cub.reduce(op, kind, x, z), lambda: error(z[0]))
 
         peers = b.peers(
@@ -179,35 +190,6 @@ class ReduceVector:
             Triton=triton, CUB=cub,
         )
         return Case(size, 0, sets, ours, peers, lambda: error(y[0]), lambda: check.poison(y[0]))
-
-    def ours(self, b, shape, sets, x, y):
-        """Our launch, and the error of a sum before it is rounded."""
-        from bench.check import ROUNDING
-
-        n, name = shape["N"], f"reduce_{shape['TYPE']}_{shape['OP']}_last"
-
-        def rows(x, y, q, k):
-            return launches(b, name, sets, X=x, Y=y, **arguments(dict(P=1, Q=q, K=k, AXIS="last")))
-
-        if n <= SHORT:
-            return rows(x, y, 1, n), error_of_sum(n)
-        q, k = split(n)
-        rest = n - q * k
-        count = q + (rest > 0)
-        parts = b.empty(sets, (count,), shape["TYPE"])
-        steps = [rows(x, parts, q, k)]
-        if rest:
-            steps.append(rows([each[q * k:] for each in x], [each[q:] for each in parts], 1, rest))
-        steps.append(rows(parts, y, 1, count))
-
-        def ours(i):
-            for step in steps:
-                step(i)
-
-        # The errors of the rows are independent. Their results are rounded to TYPE.
-        rounding = 6 * ROUNDING[x[0].dtype] * math.sqrt(n) / 3
-        first, second = math.sqrt(count) * error_of_sum(k), math.sqrt(k) * error_of_sum(count)
-        return ours, math.hypot(first, second, rounding)
 
 
 class Argmax:

@@ -1,4 +1,4 @@
-"""softmax: y = exp(x - max) / sum along rows; its logarithm, its gradient, and with a mask."""
+"""softmax: y = exp(x - max) / sum along rows or columns; its logarithm, its gradient, and with a mask."""
 
 from bench.families import Case, rows
 
@@ -6,6 +6,11 @@ SHAPES = [("half", m, n) for m, n in
           ((1048576, 33), (401408, 49), (262144, 128), (65536, 1024), (32768, 4096), (16384, 8192),
            (16384, 8191), (4096, 65536), (512, 262144), (16, 128256))]
 SHAPES += [("bfloat16", 32768, 2048), ("float", 32768, 2048)]
+
+
+def softmax_error(length):
+    """exp has an error of 2 + 1.3 * 8 units in the last place, in the numerator and in the sum."""
+    return rows.sum_error(length) + 4 * 12.4 * rows.UNIT
 
 
 class Softmax(rows.Rows):
@@ -23,8 +28,7 @@ class Softmax(rows.Rows):
         sets = b.sets(size)
         x, y = b.random(sets, (m, n), kind, -4, 4), b.empty(sets, (m, n), kind)
         ours = rows.launches(b, f"softmax_{kind}", sets, x=x, y=y, M=m, N=n, ldx=n, ldy=n)
-        # exp has an error of 2 + 1.3 * 8 units in the last place, in the numerator and in the sum.
-        relative = rows.sum_error(n) + 4 * 12.4 * rows.UNIT
+        relative = softmax_error(n)
 
         def error_of(part):
             reference = torch.softmax(x[0][part].double(), 1)
@@ -116,6 +120,52 @@ class LogSoftmax(rows.Rows):
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
 
 
+class SoftmaxInner:
+    """P x K x Q, along K."""
+
+    name, unit = "softmax_inner", "GB/s"
+
+    def fixed(self):
+        return [dict(P=p, K=k, Q=q, TYPE=kind) for p, k, q, kind in (
+            (1, 4096, 8192, "half"), (1, 768, 50176, "half"), (16, 1024, 4096, "bfloat16"),
+            (64, 256, 3136, "float"), (8, 21, 262144, "half"), (4096, 64, 64, "bfloat16"),
+            (7, 1003, 517, "float"))]
+
+    def external(self, record):
+        return []  # the records have no axes
+
+    def random(self, sizes):
+        p, k, q = sizes.choose(1, sizes.size(2, 4096)), sizes.size(8, 2**16), sizes.size(8, 2**18)
+        return dict(P=p, K=k, Q=q, TYPE=sizes.choose(*rows.TYPES)) if 2**15 <= p * k * q <= 2**28 else None
+
+    def case(self, b, shape):
+        import torch
+
+        from bench import check
+        from bench.peers import pytorch
+
+        p, k, q, kind = shape["P"], shape["K"], shape["Q"], shape["TYPE"]
+        size = 2 * p * k * q * rows.BYTES[kind]
+        sets = b.sets(size)
+        x, y = b.random(sets, (p, k, q), kind, -4, 4), b.empty(sets, (p, k, q), kind)
+        layer = k * q if p > 1 else 0  # not used for one layer, and could be too large
+        ours = rows.launches(b, f"softmax_inner_{kind}", sets, x=x, y=y, P=p, K=k, Q=q, xp=layer, xk=q,
+                             yp=layer, yk=q)
+
+        def error_of(part):
+            reference = torch.softmax(x[0][part].double(), 1)
+            return check.error(y[0][part], reference, softmax_error(k) * reference)
+
+        def error():
+            return rows.worst(p, k * q, error_of)
+
+        peers = b.peers(
+            PyTorch=lambda: pytorch.launches(lambda x: torch.softmax(x, 1), x),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: torch.softmax(x, 1)), x),
+        )
+        return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
+
+
 class SoftmaxMasked:
     """Scores of an attention, such as M = heads * queries. R rows of the mask are for all heads."""
 
@@ -188,4 +238,4 @@ class SoftmaxMasked:
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
 
 
-FAMILIES = [Softmax(), SoftmaxBackward(), LogSoftmax(), SoftmaxMasked()]
+FAMILIES = [Softmax(), SoftmaxBackward(), LogSoftmax(), SoftmaxInner(), SoftmaxMasked()]
