@@ -223,7 +223,7 @@ status prepare_hidden(const Driver &driver, const plan::Inputs &inputs,
     Result result = driver.cuTensorMapEncodeTiled(
         &hidden.maps[hidden.map_count++], map.data_type, map.rank,
         reinterpret_cast<void *>(tensor.address), tensor.sizes, tensor.strides, map.box, steps,
-        interleave_none, map.swizzle, l2_promotion_256, fill_with_zero);
+        interleave_none, map.swizzle, l2_promotion_128, fill_with_zero);
     if (result != success)
       return failure(driver, result, &inputs.kernel, "cuTensorMapEncodeTiled");
   }
