@@ -78,6 +78,10 @@ def arguments():
     timing.add_argument("--seconds", type=float, default=230, help="default: %(default)s")
     timing.add_argument("--out", type=pathlib.Path, required=True, help="file of times")
 
+    moving = commands.add_parser("bytes", help="measure the bytes that launches move from and to DRAM, by ncu")
+    moving.add_argument("--kernels", type=pathlib.Path, default=HERE / "kernels", help="default: %(default)s")
+    moving.add_argument("--only", metavar="REGEX", default="", help="the families whose names match")
+
     fitting = commands.add_parser("fit", help="fit the costs of kernels without a matmul to a file of times; "
                                   "needs no GPU")
     fitting.add_argument("times", type=pathlib.Path, help="file of `times`")
@@ -159,6 +163,13 @@ def measure_times(options, known):
     return 0
 
 
+def measure_bytes(options):
+    from bench import dram_bytes
+
+    print(dram_bytes.text(dram_bytes.measure(options.kernels, options.only)))
+    return 0
+
+
 def fit_times(options):
     from bench import elementwise_times
 
@@ -190,6 +201,8 @@ def main():
             print(f"--seed {options.seed}", flush=True)
         if options.command == "measure":
             return measure(options, known)
+        if options.command == "bytes":
+            return measure_bytes(options)
         if options.command == "list":
             print("\n".join(each.id for each in selected(options, known)))
             return 0
