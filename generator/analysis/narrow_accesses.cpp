@@ -136,30 +136,47 @@ std::vector<const Parameter *> parameters_that_widen(const Op &access, int64_t e
   return needed;
 }
 
+namespace {
+
+// The loads of the matmul that TMA copies. TMA cannot copy through pointers.
+std::vector<const Op *> loads_by_tma(Function &kernel) {
+  std::optional<MatmulLoop> matmul = find_matmul_loop(kernel).found;
+  std::vector<const Op *> loads;
+  if (matmul)
+    for (const LoadedOperand &operand : matmul->operands)
+      loads.push_back(operand.load);
+  const bool have_views = std::all_of(
+      loads.begin(), loads.end(), [](const Op *load) { return load->operand(0)->type.is_view(); });
+  return have_views ? loads : std::vector<const Op *>();
+}
+
+} // namespace
+
 std::vector<Divisor> widening_divisors(Function &kernel) {
+  const std::vector<const Op *> by_tma = loads_by_tma(kernel);
+  auto is_by_tma = [&](const Op *op) {
+    return std::find(by_tma.begin(), by_tma.end(), op) != by_tma.end();
+  };
+  auto is_pointer = [](const Parameter *one) { return one->value->type.is_pointer(); };
   std::vector<const Op *> accesses;
   int64_t all_bytes = 0, widened_bytes = 0;
   for_each_op(*kernel.body, [&](const Op &op) {
     if ((!op.is(Opcode::load_) && !op.is(Opcode::store_)) || op.operand(0)->type.is_scalar())
       return;
     accesses.push_back(&op);
-    all_bytes += bytes_moved(op);
+    all_bytes += is_by_tma(&op) ? 0 : bytes_moved(op);
   });
-  std::optional<MatmulLoop> matmul = find_matmul_loop(kernel).found;
-  auto has_view = [](const LoadedOperand &operand) {
-    return operand.load->operand(0)->type.is_view();
-  };
-  if (matmul && !std::all_of(std::begin(matmul->operands), std::end(matmul->operands), has_view))
-    matmul.reset(); // TMA cannot copy through pointers
   std::vector<Divisor> divisors;
   for (const Op *op : accesses) {
-    bool is_by_tma = matmul && (op == matmul->operands[0].load || op == matmul->operands[1].load);
     int64_t elements = widest_access(*op, kernel).elements;
-    if (is_by_tma || elements == 1 || counted_share * bytes_moved(*op) < all_bytes)
+    const bool is_small = !is_by_tma(op) && counted_share * bytes_moved(*op) < all_bytes;
+    if (elements == 1 || is_small)
       continue;
     std::vector<const Parameter *> needed =
         parameters_that_widen(*op, elements, Assumable::all, kernel);
-    if (!needed.empty())
+    if (!by_tma.empty() && std::any_of(needed.begin(), needed.end(), is_pointer))
+      continue;
+    if (!needed.empty() && !is_by_tma(op))
       widened_bytes += bytes_moved(*op);
     for (const Parameter *parameter : needed) {
       int64_t number = wanted_of(*parameter, elements);
@@ -172,7 +189,7 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
         known->number = std::max(known->number, number); // both are powers of two
     }
   }
-  if (widened_share * widened_bytes < all_bytes)
+  if (widened_bytes == 0 || widened_share * widened_bytes < all_bytes)
     divisors.clear();
   return divisors;
 }

@@ -34,8 +34,12 @@ struct Divisor {
 /// The divisors under which the loads and stores are as wide as possible. Leaves out accesses of
 /// less than a sixteenth of the bytes that the kernel moves, because a launch with other arguments
 /// would lose all wide accesses. Empty if the accesses that become wider move less than a quarter
-/// of the bytes. An access in a loop is estimated to happen 16 times. Loads that TMA can copy are
-/// wide already.
+/// of the bytes. An access in a loop is estimated to happen 16 times.
+///
+/// Loads that TMA can copy do not count as bytes: TMA copies masked tiles, too. If other accesses
+/// become wider, the divisors of these loads are added, because schedules without TMA then copy
+/// whole vectors asynchronously. A matmul has many images, so there a pointer that the source
+/// declares as unaligned stays so.
 ///
 /// Requires the canonical form (passes/pipeline.h), in which carried values that are a formula of
 /// the counter are that formula. Changes `kernel` temporarily and restores it.

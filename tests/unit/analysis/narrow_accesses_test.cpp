@@ -192,3 +192,45 @@ TEST_CASE("parameters_that_widen: only what may be assumed") {
   CHECK(widest.axis == 0);
   CHECK(widest.elements == 8);
 }
+
+TEST_CASE("widening_divisors: the result of a matmul that TMA loads") {
+  // C has n columns. All rows are lda elements apart.
+  auto matmul = [](const std::string &c, const std::string &mask = ", %on",
+                   const std::string &lda = "multiple_of 8") {
+    return divisors(parsed("func @f(%x: ptr<f16>, %y: ptr<f16>, %c: " + c +
+                           ", %count: i32, %n: i32, %lda: i32 " + lda + R"() {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %c64 = constant {value = 64} : i64
+      %wide = cast %lda : i64
+      %nothing = constant {number = 0.0} : f32
+      %start = splat %nothing : f32[64,64]
+      %i = range {start = 0} : i32[64]
+      %ex = expand %i {axis = 0} : i32[1,64]
+      %columns = broadcast %ex : i32[64,64]
+      %limit = splat %n : i32[64,64]
+      %on = cmp %columns, %limit {pred = "lt"} : i1[64,64]
+      %sum = for_loop %count, %start : f32[64,64] {
+        (%t: i32, %acc: f32[64,64])
+        %t64 = cast %t : i64
+        %k = mul %t64, %c64 : i64
+        %down = mul %k, %wide : i64
+        %va = view %x, %k, %wide, %one : view<f16>[64,64]
+        %vb = view %y, %down, %wide, %one : view<f16>[64,64]
+        %a = load %va : f16[64,64]
+        %b = load %vb, %on : f16[64,64]
+        %next = dot %a, %b, %acc : f32[64,64]
+        yield %next
+      }
+      %half = cast %sum : f16[64,64]
+      %out = view %c, %zero, %wide, %one : view<f16>[64,64]
+      store %out, %half)" + mask +
+                           "\nreturn\n}"));
+  };
+  CHECK(matmul("ptr<f16>") == "n % 8");
+  CHECK(matmul("ptr<f16>", ", %on", "") == "lda % 8, n % 8");
+  // The store is wide, and TMA loads masked tiles.
+  CHECK(matmul("ptr<f16>", "") == "");
+  // The source declares that C may start anywhere.
+  CHECK(matmul("ptr<f16> aligned 2") == "");
+}
