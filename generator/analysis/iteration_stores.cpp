@@ -1,7 +1,8 @@
 // Finds stores of a loop that change other elements in each iteration. See iteration_stores.h.
 //
 // Method: the step of the addresses from one iteration to the next is at least the extent of the
-// tile. If addresses have no affine form, they may be those of pixels: element u is in row
+// tile. The counter may be that of collapsed loops: then its quotient and its remainder by the
+// length of the inner loop are two counters. If addresses have no affine form, they may be those of pixels: element u is in row
 // u / length, and row r starts at r * distance. Then u counts.
 //
 // Tested by tests/unit/analysis/iteration_stores_test.cpp.
@@ -44,6 +45,36 @@ bool are_apart(const Affine &to, const Shape &shape, const Value *counter) {
   if (std::optional<int64_t> constant = step.as_constant())
     return std::abs(*constant) >= extent;
   return !contains(step, counter) && (rows.empty() || (rows.size() == 1 && step == rows[0]));
+}
+
+// The quotient and the remainder of `counter` by one length, which are symbols of the offset. Empty
+// if the offset has only one of them.
+std::vector<const Value *> parts_of(const Value *counter, const Poly &offset) {
+  const Op *quotient = nullptr, *remainder = nullptr;
+  for (const auto &[monomial, coefficient] : offset.terms)
+    for (const Value *symbol : monomial) {
+      const Op *op = symbol->op;
+      if (!op || op->operands.empty() || op->operand(0) != counter)
+        continue;
+      if (op->is(Opcode::udiv_))
+        quotient = op;
+      if (op->is(Opcode::urem_))
+        remainder = op;
+    }
+  if (!quotient || !remainder || quotient->operand(1) != remainder->operand(1))
+    return {};
+  return {quotient->result(), remainder->result()};
+}
+
+// One of the parts moves along a row, the other from row to row.
+bool are_iterations_apart(const Affine &to, const Shape &shape, const Value *counter) {
+  const std::vector<const Value *> parts = parts_of(counter, to.offset);
+  if (parts.empty())
+    return are_apart(to, shape, counter);
+  return !contains(to.offset, counter) &&
+         step_of(to.offset, parts[0]).as_constant().has_value() !=
+             step_of(to.offset, parts[1]).as_constant().has_value() &&
+         are_apart(to, shape, parts[0]) && are_apart(to, shape, parts[1]);
 }
 
 // --- Pixels. -------------------------------------------------------------------------------------
@@ -132,7 +163,7 @@ bool stores_apart(const Op &store, const Value *counter) {
   const Value *to = store.operand(0);
   std::optional<Affine> affine = affine_of(to);
   if (affine && affine->base)
-    return are_apart(*affine, to->type.shape, counter);
+    return are_iterations_apart(*affine, to->type.shape, counter);
   std::optional<Poly> offset = offset_of(to);
   return offset && are_pixels_apart(*offset, to->type.shape, counter);
 }

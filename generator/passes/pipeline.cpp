@@ -14,6 +14,7 @@
 #include "passes/broadcast_atomic_results.h"
 #include "passes/choose_occupancy.h"
 #include "passes/coarsen_programs.h"
+#include "passes/collapse_loops.h"
 #include "passes/combine_loop_partials.h"
 #include "passes/expand_inductions.h"
 #include "passes/fold_add_into_dot.h"
@@ -62,12 +63,15 @@ namespace tritonc {
 void canonicalize(PassRunner &run) {
   // Canonical loops: counted, without software pipelining by hand, and without carried values that
   // are a formula of the counter. unpipeline_loops compares loop conditions, so it comes before
-  // uplift_while_to_for, which replaces them by a number of iterations.
+  // uplift_while_to_for, which replaces them by a number of iterations. collapse_loops needs loops
+  // without dead operations, such as the counters of the source.
   run("unpipeline_loops", unpipeline_loops);
   run("uplift_while_to_for", uplift_while_to_for);
   run("expand_inductions", expand_inductions);
   run("fold_add_into_dot", fold_add_into_dot);
   run("form_views", form_views);
+  run("remove_dead_code", remove_dead_code);
+  run("collapse_loops", collapse_loops);
   run("remove_dead_code", remove_dead_code);
 }
 

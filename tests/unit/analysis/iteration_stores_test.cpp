@@ -85,6 +85,26 @@ TEST_CASE("stores_apart: tiles that overlap") {
   CHECK_FALSE(is_apart(view("%s = rem %w, %two : i64\n %at = mul %s, %eight")));
 }
 
+TEST_CASE("stores_apart: collapsed loops") {
+  const std::string parts = R"(%S.wide = cast %S : i64
+      %q = udiv %t, %S : i32
+      %q.wide = cast %q : i64
+      %r = urem %t, %S : i32
+      %r.wide = cast %r : i64
+      )";
+  auto sum = [&](const std::string &row, const std::string &column) {
+    return view(parts + "%a = mul %q.wide, " + row + " : i64\n %b = mul %r.wide, " + column +
+                " : i64\n %at = add %a, %b");
+  };
+  CHECK(is_apart(sum("%ld", "%eight")));
+  CHECK(is_apart(sum("%eight", "%ld")));
+  CHECK_FALSE(is_apart(sum("%ld", "%two")));      // the tiles of a row overlap
+  CHECK_FALSE(is_apart(sum("%eight", "%eight"))); // row 1 starts inside row 0
+  CHECK_FALSE(is_apart(sum("%ld", "%ld")));
+  CHECK_FALSE(is_apart(view(parts + "%at = mul %q.wide, %ld"))); // each tile of a row is the same
+  CHECK_FALSE(is_apart(view(parts + "%at = mul %r.wide, %eight")));
+}
+
 TEST_CASE("stores_apart: pixels") {
   CHECK(is_apart(pixels()));
   CHECK_FALSE(is_apart(pixels("%S")));

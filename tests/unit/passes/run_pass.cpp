@@ -10,6 +10,7 @@
 #include "passes/broadcast_atomic_results.h"
 #include "passes/choose_occupancy.h"
 #include "passes/coarsen_programs.h"
+#include "passes/collapse_loops.h"
 #include "passes/combine_loop_partials.h"
 #include "passes/expand_inductions.h"
 #include "passes/fold_add_into_dot.h"
@@ -82,6 +83,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(broadcast_atomic_results),
       PASS(choose_occupancy),
       PASS(coarsen_programs),
+      PASS(collapse_loops),
       PASS(combine_loop_partials),
       PASS(expand_inductions),
       PASS(fold_add_into_dot),
