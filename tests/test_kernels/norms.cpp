@@ -279,18 +279,24 @@ struct Images {
   int channel(int64_t row) const { return int(row % channels); }
 };
 
-// Images of one pixel (matrices), small images, and images larger than a tile.
-std::vector<Images> batches(const Variant &variant) {
-  int size = variant.number("SIZE");
-  return {{2, 3, 1}, {6, 2, 7}, {2, 2, size / 2}, {2, 2, size + 7}};
+// Images of one pixel (matrices), small images, and images larger than a tile. The last batch has
+// `images` images.
+std::vector<Images> batches(const Variant &variant, int images) {
+  int pixels = variant.number("TS");
+  return {{2, 3, 1}, {6, 2, 7}, {2, 2, pixels / 2 + 1}, {images, 2, pixels + 7}};
+}
+
+// More images than a tile has, and an even number.
+int many_images(const Variant &variant) {
+  return variant.number("SIZE") / variant.number("TS") + 2;
 }
 
 double center_of(int channel) { return 5 * channel - 3; }
 
 std::vector<Run> batch_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
-  int size = variant.number("SIZE");
+  const int pixels = variant.number("TS"), of_tile = variant.number("SIZE") / pixels;
   std::vector<Run> runs;
-  for (const Images &images : batches(variant)) {
+  for (const Images &images : batches(variant, 2)) {
     Run run;
     run.text = images.text();
     int channels = images.channels;
@@ -300,7 +306,8 @@ std::vector<Run> batch_norms(const Variant &variant, std::mt19937 &random, const
     Matrix gain = add_vector(run, "gain", Elem::f32, channels, &random);
     Matrix bias = add_vector(run, "bias", Elem::f32, channels, &random);
     Matrix y = images.add(run, "y", variant.type(), nullptr);
-    run.launch.grid = {(images.pixels + size - 1) / size, channels, images.n};
+    run.launch.grid = {(images.pixels + pixels - 1) / pixels, (channels + of_tile - 1) / of_tile,
+                       images.n};
     for (int buffer : {x.buffer, mean.buffer, variance, gain.buffer, bias.buffer, y.buffer})
       run.launch.arguments.push_back(Element::pointer(buffer));
     run.launch.arguments.push_back(Element::of_number(epsilon));
@@ -323,7 +330,7 @@ std::vector<Run> batch_norms(const Variant &variant, std::mt19937 &random, const
 std::vector<Run> batch_norms_in_training(const Variant &variant, std::mt19937 &random,
                                          const Steps &) {
   std::vector<Run> runs;
-  for (const Images &images : batches(variant)) {
+  for (const Images &images : batches(variant, many_images(variant))) {
     Run run;
     run.text = images.text();
     int channels = images.channels, count = images.count();
@@ -379,7 +386,7 @@ std::vector<Run> batch_norms_in_training(const Variant &variant, std::mt19937 &r
 
 std::vector<Run> batch_norm_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
-  for (const Images &images : batches(variant)) {
+  for (const Images &images : batches(variant, many_images(variant))) {
     Run run;
     run.text = images.text();
     int channels = images.channels, count = images.count();

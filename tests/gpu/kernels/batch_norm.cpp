@@ -92,7 +92,8 @@ template <typename T> void known(const Sizes &sizes) {
     };
     if (problem.empty())
       problem = result.wrong("y", right, rounding<T>(), 1e-5);
-    check(text("batch_norm<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
+    check(text("batch_norm<%s> TS=%d SIZE=%d", name_of<T>(), tile.TS, tile.SIZE) + sizes.text(),
+          problem);
   }
 }
 
@@ -151,7 +152,9 @@ template <typename T> void training(const Sizes &sizes) {
            mean.wrong("mean", mean_of, 0, 1e-5), factor.wrong("factor", factor_of, 2e-5 * size, 0),
            running_mean.wrong("running_mean", running_mean_of, 1e-5, 1e-5),
            running_variance.wrong("running_variance", running_variance_of, 1e-5, 1e-5)});
-    check(text("batch_norm_training<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
+    check(text("batch_norm_training<%s> TS=%d SIZE=%d", name_of<T>(), tile.TS, tile.SIZE) +
+              sizes.text(),
+          problem);
   }
 }
 
@@ -208,7 +211,9 @@ template <typename T> void gradients(const Sizes &sizes) {
       problem = first_of({result.wrong("dx", right, rounding<T>(), 1e-5 * size),
                           dgain.wrong("dgain", gain_of, 1e-5, 2e-6 * count),
                           dbias.wrong("dbias", bias_of, 1e-5, 1e-6 * count)});
-    check(text("batch_norm_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
+    check(text("batch_norm_backward<%s> TS=%d SIZE=%d", name_of<T>(), tile.TS, tile.SIZE) +
+              sizes.text(),
+          problem);
   }
 }
 
