@@ -10,6 +10,15 @@
 // equal elements counts. The first place is the smallest one, if the places grow from iteration to
 // iteration. So the parts of the iterations may be combined in any order.
 //
+// Or an iteration rescales a sum to a new key:
+//
+//     %larger = max %key, %x                         key: a total by max
+//     %old = mul %sum, exp(%key - %larger)           sum: a total by add, rescaled
+//     %sum.1 = add %old, exp(%x - %larger)
+//
+// A larger key multiplies all terms by the same factor, exp(key - larger), and
+// exp(a - b) * exp(b - c) = exp(a - c). So it does not matter when a sum is rescaled.
+//
 // Tested by tests/unit/analysis/associative_loop_test.cpp.
 
 #include "analysis/associative_loop.h"
@@ -19,7 +28,9 @@
 #include "analysis/launch_config.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace tritonc {
@@ -273,6 +284,216 @@ bool add_choice(Function &fn, Op &loop, Choice &choice,
   return true;
 }
 
+// --- Rescaled sums. ------------------------------------------------------------------------------
+
+// exp(a * own + b * key + more), with coefficients a and b that are constants.
+struct Exponent {
+  double own = 0, key = 0;
+};
+
+// Finds exponents of two keys, and notes the operations that compute from the keys.
+struct Exponents {
+  std::function<bool(const Value *)> is_own, is_key;
+  std::function<bool(const Value *)> is_other; // does not depend on the keys
+  std::set<const Op *> ops = {};
+
+  std::optional<Exponent> of(const Value *value) {
+    if (is_own(value))
+      return Exponent{.own = 1};
+    if (is_key(value))
+      return Exponent{.key = 1};
+    if (is_other(value))
+      return Exponent{};
+    if (!value->op)
+      return std::nullopt;
+    const Op &op = *value->op;
+    ops.insert(&op);
+    switch (op.code) {
+    case Opcode::splat_:
+    case Opcode::expand_:
+    case Opcode::broadcast_:
+      return of(op.operand(0));
+    case Opcode::add_:
+    case Opcode::sub_: {
+      std::optional<Exponent> a = of(op.operand(0)), b = of(op.operand(1));
+      const double sign = op.is(Opcode::add_) ? 1 : -1;
+      return a && b ? std::optional(Exponent{a->own + sign * b->own, a->key + sign * b->key})
+                    : std::nullopt;
+    }
+    case Opcode::mul_:
+      for (size_t i : {0, 1})
+        if (std::optional<double> factor = number_of(op.operand(i))) {
+          std::optional<Exponent> a = of(op.operand(1 - i));
+          return a ? std::optional(Exponent{a->own * *factor, a->key * *factor}) : std::nullopt;
+        }
+      return std::nullopt;
+    default:
+      return std::nullopt;
+    }
+  }
+
+  // The rescaling from `own` to the key by `factor`.
+  std::optional<AssociativeLoop::Rescaling> rescaling_of(const Value *factor) {
+    const Op *op = factor->op;
+    if (!op || !(op->is(Opcode::exp_) || op->is(Opcode::exp2_)))
+      return std::nullopt;
+    ops.insert(op);
+    std::optional<Exponent> exponent = of(op->operand(0));
+    if (!exponent || exponent->own <= 0 || exponent->key != -exponent->own)
+      return std::nullopt;
+    return AssociativeLoop::Rescaling{op->code, exponent->own};
+  }
+
+  // Whether `terms` are multiples of exp(-scale * key).
+  bool are_multiples(const Value *terms, const AssociativeLoop::Rescaling &rescaling) {
+    if (is_zero(terms))
+      return true;
+    if (!terms->op || is_other(terms))
+      return false;
+    const Op &op = *terms->op;
+    ops.insert(&op);
+    auto multiples = [&](size_t i) { return are_multiples(op.operand(i), rescaling); };
+    auto other = [&](size_t i) { return is_other(op.operand(i)); };
+    switch (op.code) {
+    case Opcode::exp_:
+    case Opcode::exp2_: {
+      std::optional<Exponent> exponent = of(op.operand(0));
+      return op.code == rescaling.exp && exponent && exponent->own == 0 &&
+             exponent->key == -rescaling.scale;
+    }
+    case Opcode::add_:
+    case Opcode::sub_:
+      return multiples(0) && multiples(1);
+    case Opcode::select_:
+      return other(0) && multiples(1) && multiples(2);
+    case Opcode::mul_:
+      return (other(0) && multiples(1)) || (other(1) && multiples(0));
+    case Opcode::reduce_:
+      return op.get(attr::op_) == "add" && multiples(0);
+    default:
+      return false;
+    }
+  }
+
+private:
+  static std::optional<double> number_of(const Value *value) {
+    value = scalar_of(value);
+    if (!value->op || !value->op->is(Opcode::constant_) || !value->op->has(attr::number_))
+      return std::nullopt;
+    return value->op->get(attr::number_);
+  }
+};
+
+// The operations of `body` that depend on `value`.
+std::set<const Op *> dependents_of(Block &body, const Value *value) {
+  std::set<const Value *> values = {value};
+  std::set<const Op *> found;
+  for (Op *op : body.ops) {
+    bool depends = false;
+    auto look = [&](const Op &inner) {
+      depends |= std::any_of(inner.operands.begin(), inner.operands.end(),
+                             [&](const Value *operand) { return values.contains(operand); });
+    };
+    look(*op);
+    for (Block *block : op->blocks)
+      for_each_op(*block, look);
+    if (!depends || op->is(Opcode::yield_))
+      continue;
+    found.insert(op);
+    values.insert(op->results.begin(), op->results.end());
+  }
+  return found;
+}
+
+// Carried value `i` as a sum that is rescaled to the key of `exponents`.
+std::optional<RescaledSum> rescaled_sum(Op &loop, size_t i, Exponents &exponents) {
+  Block &body = *loop.blocks[0];
+  const Value *carried = body.arguments[i + 1];
+  const Op *add = body.terminator()->operand(i)->op;
+  if (!add || !add->is(Opcode::add_) || add->parent != &body || !is_zero(loop.operand(i + 1)) ||
+      uses(body, carried) != 1 || uses(body, add->result()) != 1)
+    return std::nullopt;
+  for (size_t k : {0, 1}) {
+    const Op *mul = add->operand(k)->op;
+    if (!mul || !mul->is(Opcode::mul_) || uses(body, mul->result()) != 1 ||
+        (mul->operand(0) != carried && mul->operand(1) != carried))
+      continue;
+    const Value *factor = mul->operand(mul->operand(0) == carried ? 1 : 0);
+    std::optional<AssociativeLoop::Rescaling> rescaling = exponents.rescaling_of(factor);
+    if (!rescaling || !exponents.are_multiples(add->operand(1 - k), *rescaling))
+      return std::nullopt;
+    exponents.ops.insert({add, mul});
+    return RescaledSum{.sum = i, .terms = add->operand(1 - k), .rescaling = *rescaling};
+  }
+  return std::nullopt;
+}
+
+// The value of `total`, a rescaled sum with the results `sum` and `key` of a loop, in
+//
+//     %scaled = mul %sum, exp(%key - repeated)          repeated: the result of `reduced`
+//     %r = reduce %scaled {op = "add"}                  along the axes of `reduced`
+//
+// if nothing else uses the sum. Adds the operations to `ops`.
+Value *reduced_rescaled(Function &fn, Value *sum, const Value *key, const Reductions &reduced,
+                        const AssociativeLoop::Rescaling &rescaling, std::set<const Op *> &ops) {
+  std::vector<Op *> users = users_of(*fn.body, sum);
+  if (users.size() != 1 || !users[0]->is(Opcode::mul_) || users[0]->parent != fn.body)
+    return nullptr;
+  const Op &mul = *users[0];
+  Exponents exponents{.is_own = [&](const Value *value) { return value == key; },
+                      .is_key = [&](const Value *value) { return repeats(value, reduced); },
+                      .is_other = [](const Value *) { return false; }};
+  std::optional<AssociativeLoop::Rescaling> found =
+      exponents.rescaling_of(mul.operand(mul.operand(0) == sum ? 1 : 0));
+  if (!found || found->exp != rescaling.exp || found->scale != rescaling.scale)
+    return nullptr;
+  ops.merge(exponents.ops);
+  Reductions sums = reductions_of(fn, mul.result(), "add");
+  return sums.axes == reduced.axes ? sums.result : nullptr;
+}
+
+// Adds the totals of the sums that are rescaled to `key`. They are the reductions of all of them, or
+// of none.
+void add_rescaled(Function &fn, Op &loop, size_t key, const std::vector<RescaledSum> &sums,
+                  std::vector<AssociativeLoop::Total> &totals) {
+  Value *keys = loop.results[key];
+  totals[key] = {"max", keys};
+  for (const RescaledSum &sum : sums)
+    totals[sum.sum] = {"add", loop.results[sum.sum], key, sum.rescaling};
+  std::vector<Op *> users = users_of(*fn.body, keys);
+  const Reductions reduced =
+      users.empty() ? Reductions{keys} : reductions_of(fn, keys, "max", users.size() - 1);
+  if (reduced.axes.empty())
+    return;
+  std::set<const Op *> ops;
+  std::vector<Value *> results;
+  for (const RescaledSum &sum : sums)
+    results.push_back(
+        reduced_rescaled(fn, loop.results[sum.sum], keys, reduced, sum.rescaling, ops));
+  const bool is_reduced = std::find(results.begin(), results.end(), nullptr) == results.end() &&
+                          std::all_of(users.begin(), users.end(), [&](const Op *user) {
+                            return user->is(Opcode::reduce_) || ops.contains(user);
+                          });
+  if (!is_reduced)
+    return;
+  totals[key].value = reduced.result;
+  for (size_t i = 0; i < sums.size(); i++)
+    totals[sums[i].sum].value = results[i];
+}
+
+// Adds the totals of all rescaled sums, and of their keys. Returns how many there are.
+size_t add_rescaled(Function &fn, Op &loop, std::vector<AssociativeLoop::Total> &totals) {
+  std::map<size_t, std::vector<RescaledSum>> of_key;
+  for (const RescaledSum &sum : find_rescaled_sums(loop))
+    of_key[sum.key].push_back(sum);
+  size_t count = 0;
+  for (const auto &[key, sums] : of_key) {
+    add_rescaled(fn, loop, key, sums, totals);
+    count += 1 + sums.size();
+  }
+  return count;
+}
+
 // Whether `op` does something that must not be repeated, or in another order.
 bool has_effect(const Op &op) {
   Effect effect = info(op.code).effect;
@@ -282,17 +503,68 @@ bool has_effect(const Op &op) {
 } // namespace
 
 std::optional<std::vector<AssociativeLoop::Total>> find_totals(Function &fn, Op &loop) {
-  std::vector<AssociativeLoop::Total> totals;
-  for (size_t i = 0; i < loop.results.size(); i++) {
-    const Combining *combining = combining_of(loop, i);
-    if (!combining)
-      return std::nullopt;
-    Value *total = reductions_of(fn, loop.results[i], combining->name).result;
-    if (!total->type.is_number() || total->type.rank() >= max_rank)
-      return std::nullopt;
-    totals.push_back({combining->name, total});
+  std::vector<AssociativeLoop::Total> totals(loop.results.size());
+  size_t known = add_rescaled(fn, loop, totals);
+  for (size_t i = 0; i < loop.results.size(); i++)
+    if (const Combining *combining = combining_of(loop, i)) {
+      totals[i] = {combining->name, reductions_of(fn, loop.results[i], combining->name).result};
+      known++;
+    }
+  const bool are_numbers =
+      known == totals.size() && std::all_of(totals.begin(), totals.end(), [](const auto &total) {
+        const Type &type = total.value->type;
+        return type.is_number() && type.rank() < max_rank;
+      });
+  return are_numbers ? std::optional(std::move(totals)) : std::nullopt;
+}
+
+std::vector<RescaledSum> find_rescaled_sums(Op &loop) {
+  Block &body = *loop.blocks[0];
+  std::vector<RescaledSum> found;
+  for (size_t key = 0; key < loop.results.size(); key++) {
+    const Value *own = body.arguments[key + 1];
+    Value *larger = body.terminator()->operand(key);
+    const Op *max = larger->op;
+    if (!max || !max->is(Opcode::max_) || max->parent != &body || !is_float(own->type.elem) ||
+        (max->operand(0) != own && max->operand(1) != own))
+      continue;
+    const std::set<const Op *> dependents = dependents_of(body, own);
+    auto is_other = [&](const Value *value) {
+      return value != own && !(value->op && dependents.contains(value->op));
+    };
+    Exponents exponents{.is_own = [&](const Value *value) { return value == own; },
+                        .is_key = [&](const Value *value) { return value == larger; },
+                        .is_other = is_other,
+                        .ops = {max}};
+    std::vector<RescaledSum> sums;
+    for (size_t i = 0; i < loop.results.size(); i++)
+      if (std::optional<RescaledSum> sum = rescaled_sum(loop, i, exponents)) {
+        sum->key = key;
+        sum->larger = larger;
+        sums.push_back(*sum);
+      }
+    const bool is_used_by_sums_only = is_other(max->operand(max->operand(0) == own ? 1 : 0)) &&
+                                      std::includes(exponents.ops.begin(), exponents.ops.end(),
+                                                    dependents.begin(), dependents.end());
+    if (!sums.empty() && is_used_by_sums_only)
+      found.insert(found.end(), sums.begin(), sums.end());
   }
-  return totals;
+  return found;
+}
+
+Value *emit_factor(Builder &builder, const AssociativeLoop::Rescaling &rescaling, Value *own,
+                   Value *key) {
+  Value *distance = builder.sub(own, key);
+  if (rescaling.scale != 1)
+    distance = builder.mul(distance, builder.filled(distance->type, rescaling.scale));
+  return builder.unary(rescaling.exp, distance);
+}
+
+Value *emit_rescaled(Builder &builder, const AssociativeLoop::Rescaling &rescaling, Value *sum,
+                     Value *own, Value *key) {
+  Value *scaled = builder.mul(sum, emit_factor(builder, rescaling, own, key));
+  // Equal keys may be infinite. A part without elements has no key.
+  return builder.select(builder.cmp("lt", own, key), scaled, sum);
 }
 
 std::string_view total_of(Op &loop, size_t i) {
@@ -319,7 +591,7 @@ std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
     return std::nullopt;
   Op &loop = *found.loop;
   found.totals.resize(loop.results.size());
-  size_t known = 0;
+  size_t known = add_rescaled(fn, loop, found.totals);
   for (size_t i = 0; i < loop.results.size(); i++)
     if (const Combining *combining = combining_of(loop, i)) {
       found.totals[i] = {combining->name,

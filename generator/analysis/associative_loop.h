@@ -12,11 +12,19 @@ namespace tritonc {
 /// A total may have a key, as the index of a maximum: then it combines only the values at the key,
 /// that is, of the parts whose key is the total of the keys. If all keys are NaN, it combines all.
 /// A key may have a key itself: a value at the index of the maximum.
+///
+/// Or a total is a rescaled sum, as that of a softmax in one loop: the terms are multiples of
+/// exp(-scale * key), and an iteration with a larger key multiplies the sum so far.
 struct AssociativeLoop {
+  struct Rescaling {
+    ir::Opcode exp; // exp or exp2
+    double scale;
+  };
   struct Total {
     std::string op;   // as in `reduce`
     ir::Value *value; // the result of the loop, or of the reductions of this result by `op`
-    std::optional<size_t> key = {}; // the number of the total that is the key
+    std::optional<size_t> key = {};          // the number of the total that is the key
+    std::optional<Rescaling> rescaling = {}; // of a rescaled sum; its key is a maximum
   };
   ir::Op *loop;
   std::vector<Total> totals;
@@ -27,12 +35,30 @@ struct AssociativeLoop {
 /// host_expression. The elements of all totals have one size.
 std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 
-/// The totals of a loop of the function's body, one per carried value. Nothing if a carried value is
-/// no total of numbers with fewer than max_rank axes.
+/// The totals of a loop of the function's body, one per carried value; keys only for rescaled sums.
+/// Nothing if a carried value is no total of numbers with fewer than max_rank axes.
 std::optional<std::vector<AssociativeLoop::Total>> find_totals(ir::Function &fn, ir::Op &loop);
 
 /// The operation that makes carried value `i` of `loop` a total, as in `reduce`; empty: it is none.
 std::string_view total_of(ir::Op &loop, size_t i);
+
+/// A rescaled sum of a loop.
+struct RescaledSum {
+  size_t sum, key;   // numbers of carried values
+  ir::Value *terms;  // that an iteration adds to the sum
+  ir::Value *larger; // the next key
+  AssociativeLoop::Rescaling rescaling;
+};
+
+std::vector<RescaledSum> find_rescaled_sums(ir::Op &loop);
+
+/// exp(scale * (own - key)): the factor of a rescaled sum whose key changes from `own` to `key`.
+ir::Value *emit_factor(ir::Builder &builder, const AssociativeLoop::Rescaling &rescaling,
+                       ir::Value *own, ir::Value *key);
+
+/// The rescaled sum of a part, whose key is `own`, for a `key` that is not smaller.
+ir::Value *emit_rescaled(ir::Builder &builder, const AssociativeLoop::Rescaling &rescaling,
+                         ir::Value *sum, ir::Value *own, ir::Value *key);
 
 /// The value that changes no total, for a scalar or tile of `type`. For `max` and `min` of floats it
 /// is NaN: the total of no element but NaN is NaN.

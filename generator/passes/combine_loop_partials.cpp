@@ -21,6 +21,8 @@
 //              %is = cmp %key, %k {pred = "eq"}         the same for %p.key and %p.at
 //              %here = select %is, %at, %nothing
 //              %y = min %here, %p.here
+//
+//          A rescaled sum is multiplied by exp(its key - %k) first.
 // Needs:   form_views; a loop that find_associative_loop finds; the grid of programs.
 // Ensures: the loop over the elements is gone.
 // Limits:  nothing happens unless the schedule is split_loop and its work is reduction.
@@ -94,9 +96,13 @@ struct State {
     return numbers;
   }
 
-  // `totals[number]` where its keys are `best`: elsewhere, values that change nothing.
+  // `totals[number]` where its keys are `best`: elsewhere, values that change nothing. Or rescaled
+  // to `best`.
   Value *at_keys(Builder &builder, size_t number, const std::vector<Value *> &totals,
                  const std::vector<Value *> &best) {
+    if (const AssociativeLoop::Total &total = found.totals[number]; total.rescaling)
+      return emit_rescaled(builder, *total.rescaling, totals[number], totals[*total.key],
+                           best[*total.key]);
     Value *on = nullptr;
     for (auto key = found.totals[number].key; key; key = found.totals[*key].key) {
       Value *at = builder.cmp("eq", totals[*key], best[*key]);

@@ -29,8 +29,9 @@
 // Method:  In each loop, all blocks run the same number of iterations, so that the host knows it.
 //          The last blocks may reach past the end. There they repeat the last iteration with all
 //          masks off, and keep their totals. The blocks combine their totals in the order of their
-//          ranks, so the result is the same in every run. The first block alone executes all other
-//          effects: those after the last loop, and stores before it, which move there.
+//          ranks, so the result is the same in every run. They rescale sums to the largest key of
+//          all blocks before they combine them. The first block alone executes all other effects:
+//          those after the last loop, and stores before it, which move there.
 // Needs:   form_views; the grid of programs.
 // Ensures: no program_id is left; there is a launch_blocks; only the host uses num_programs.
 // Limits:  nothing happens if schedule.cluster is 1. All loops of the function's body
@@ -54,6 +55,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 
 namespace tritonc {
 
@@ -84,9 +86,10 @@ public:
   bool prepare() {
     if (!find_loops())
       return false;
+    size_t moved = 0;
     for (size_t i = 0; i < loops.size(); i++)
-      move_reductions(i);
-    return find_rest() && are_blocks_independent();
+      moved = move_reductions(i);
+    return find_rest(fn_.body->position_of(loops.back()) + 1 + moved) && are_blocks_independent();
   }
 
 private:
@@ -120,29 +123,22 @@ private:
     return elem == Elem::f32 || elem == Elem::i32;
   }
 
-  // Moves the reductions of the totals directly after their loop.
-  void move_reductions(size_t loop) {
-    for (const Total &total : totals[loop]) {
-      std::vector<Op *> reductions; // the last one first
-      for (Op *op = total.value->op; op != loops[loop]; op = op->operand(0)->op)
-        reductions.push_back(op);
-      for (Op *op : reductions)
-        move(op, loops[loop]);
-    }
-  }
-
-  void move(Op *op, Op *after) {
+  // Moves the operations between a loop and its totals directly after the loop. Returns how many.
+  size_t move_reductions(size_t loop) {
+    std::set<const Op *> needed;
+    for (const Total &total : totals[loop])
+      add_with_operands(total.value->op, needed);
     std::vector<Op *> &ops = fn_.body->ops;
-    ops.erase(ops.begin() + int64_t(fn_.body->position_of(op)));
-    ops.insert(ops.begin() + int64_t(fn_.body->position_of(after)) + 1, op);
+    auto after = ops.begin() + int64_t(fn_.body->position_of(loops[loop])) + 1;
+    auto end =
+        std::stable_partition(after, ops.end(), [&](const Op *op) { return needed.contains(op); });
+    return size_t(end - after);
   }
 
-  // Finds what comes after the loops, and stores before.
-  bool find_rest() {
+  // Finds what comes after the loops and the totals of the last loop, which end at `end`; and stores
+  // before.
+  bool find_rest(size_t end) {
     const std::vector<Op *> &ops = fn_.body->ops;
-    size_t end = fn_.body->position_of(loops.back()) + 1;
-    while (ops[end]->is(Opcode::reduce_) && is_reduction_of_total(*ops[end]))
-      end++;
     for (size_t i = 0; i < end; i++) {
       Op *op = ops[i];
       const Effect effect = info(op->code).effect;
@@ -172,16 +168,6 @@ private:
     for (Op *op : loop->blocks[0]->ops)
       if (is_access(*op))
         shared_.push_back({op, loop});
-  }
-
-  bool is_reduction_of_total(const Op &op) const {
-    const std::vector<Total> &of = totals.back();
-    return std::any_of(of.begin(), of.end(), [&](const Total &total) {
-      for (const Op *made = total.value->op; made != loops.back(); made = made->operand(0)->op)
-        if (made == &op)
-          return true;
-      return false;
-    });
   }
 
   bool are_blocks_independent() {
@@ -326,33 +312,50 @@ private:
       op.operands.push_back(builder.filled(op.result()->type, 0));
   }
 
-  // Combines the totals of all blocks. The reductions are consecutive, so they share barriers.
+  // Combines the totals of all blocks: rescaled sums after their keys. The reductions of each kind
+  // are consecutive, so they share barriers.
   void combine(Op *loop, const std::vector<Total> &totals) {
     if (totals.empty())
       return;
+    auto position = [&](const Op *op) { return fn_.body->position_of(op); };
     Op *last = loop;
     for (const Total &total : totals)
-      if (fn_.body->position_of(total.value->op) > fn_.body->position_of(last))
+      if (position(total.value->op) > position(last))
         last = total.value->op;
+    std::vector<std::vector<Op *>> users; // after the totals
+    for (const Total &total : totals) {
+      users.push_back(users_of(*fn_.body, total.value));
+      std::erase_if(users.back(), [&](const Op *op) {
+        return op->parent == fn_.body && position(op) <= position(last);
+      });
+    }
     Builder builder = Builder::after(fn_, last);
     builder.set_location(loop->location);
-    std::vector<Value *> own, all;
-    for (const Total &total : totals)
-      own.push_back(total.value->type.is_scalar() ? builder.splat(total.value, {1}) : total.value);
-    for (size_t i = 0; i < totals.size(); i++) {
-      Op *op = builder.create(Opcode::cluster_reduce_, {own[i]}, {own[i]->type});
-      op->set(attr::blocks_, blocks_);
-      op->set(attr::op_, totals[i].op);
-      op->set(attr::to_all_);
-      all.push_back(op->result());
+    std::vector<Value *> all(totals.size());
+    for (bool is_rescaled : {false, true}) {
+      std::vector<std::pair<size_t, Value *>> own;
+      for (size_t i = 0; i < totals.size(); i++) {
+        if (totals[i].rescaling.has_value() != is_rescaled)
+          continue;
+        Value *value = totals[i].value;
+        if (is_rescaled)
+          value = emit_rescaled(builder, *totals[i].rescaling, value, totals[*totals[i].key].value,
+                                all[*totals[i].key]);
+        own.push_back({i, value->type.is_scalar() ? builder.splat(value, {1}) : value});
+      }
+      for (auto [i, value] : own) {
+        Op *op = builder.create(Opcode::cluster_reduce_, {value}, {value->type});
+        op->set(attr::blocks_, blocks_);
+        op->set(attr::op_, totals[i].op);
+        op->set(attr::to_all_);
+        all[i] = op->result();
+      }
+      for (auto [i, value] : own)
+        if (totals[i].value->type.is_scalar())
+          all[i] = builder.reduce(all[i], 0, totals[i].op);
     }
-    for (size_t i = 0; i < totals.size(); i++) {
-      Value *total = totals[i].value;
-      Op *first_use = total->type.is_scalar() ? own[i]->op : all[i]->op;
-      Value *result = total->type.is_scalar() ? builder.reduce(all[i], 0, totals[i].op) : all[i];
-      replace_uses(*fn_.body, total, result);
-      first_use->operands[0] = total;
-    }
+    for (size_t i = 0; i < totals.size(); i++)
+      replace_uses(users[i], totals[i].value, all[i]);
   }
 
   // Lets the first block of a cluster execute `ops`.

@@ -329,3 +329,133 @@ TEST_CASE("associative loop: values at the place of the greatest element") {
   // Elements of another size.
   CHECK(totals(counter, "i64") == "none");
 }
+
+namespace {
+
+// A loop that computes the maximum of each column, and the sum of exponentials below it: the parts
+// of its text.
+struct Exponentials {
+  std::string growth = "%grown = sub %key, %larger : f32[64]\n";
+  std::string factor = "%factor = exp %grown : f32[64]\n";
+  std::string distance = "%distance = sub %x, %larger : f32[64]\n";
+  std::string term = "%y = exp %distance : f32[64]\n"
+                     "%term = select %on, %y, %zeros : f32[64]\n";
+  std::string next = "%next = add %old, %term : f32[64]\n";
+  std::string start = "%zeros";
+  std::string after = "store %w, %keys\n store %w, %sums\n";
+
+  std::string text() const {
+    return "func @f(%A: ptr<f32>, %n: i32, %p: f32) {\n"
+           "%one = constant {value = 1} : i64\n %zero = constant {value = 0} : i64\n"
+           "%low = constant {number = -inf} : f32\n %lowest = splat %low : f32[64]\n"
+           "%z = constant {number = 0.0} : f32\n %zeros = splat %z : f32[64]\n"
+           "%h = constant {number = 0.5} : f32\n %halves = splat %h : f32[64]\n"
+           "%ps = splat %p : f32[64]\n"
+           "%v = view %A, %zero, %one : view<f32>[64]\n"
+           "%w = view %A, %zero, %one : view<f32>[64]\n"
+           "%keys, %sums = for_loop %n, %lowest, " +
+           start +
+           " : f32[64], f32[64] {\n (%t: i32, %key: f32[64], %sum: f32[64])\n"
+           "%x = load %v : f32[64]\n %on = cmp %x, %ps {pred = \"lt\"} : i1[64]\n"
+           "%larger = max %key, %x : f32[64]\n" +
+           growth + factor + "%old = mul %sum, %factor : f32[64]\n" + distance + term + next +
+           "yield %larger, %next\n }\n" + after + "return\n}";
+  }
+
+  std::string totals() const {
+    ir::Function fn = parsed(text());
+    std::optional<AssociativeLoop> found = find_associative_loop(fn);
+    if (!found)
+      return "none";
+    const AssociativeLoop::Total &key = found->totals[0], &sum = found->totals[1];
+    REQUIRE(sum.rescaling);
+    return key.op + " " + key.value->name + ", " + sum.op + " " + sum.value->name + " by " +
+           (sum.rescaling->exp == ir::Opcode::exp_ ? "exp " : "exp2 ") +
+           std::to_string(sum.rescaling->scale).substr(0, 3);
+  }
+};
+
+// What follows the loop, as in a softmax: the maximum of all columns, and the sum below it.
+const std::string sum_of_columns = "%top = reduce %keys {axis = 0, op = \"max\"} : f32\n"
+                                   "%tops = splat %top : f32[64]\n"
+                                   "%below = sub %keys, %tops : f32[64]\n"
+                                   "%scale = exp %below : f32[64]\n"
+                                   "%scaled = mul %scale, %sums : f32[64]\n"
+                                   "%total = reduce %scaled {axis = 0, op = \"add\"} : f32\n"
+                                   "store %A, %total\n";
+
+std::string totals_with(auto change) {
+  Exponentials loop;
+  change(loop);
+  return loop.totals();
+}
+
+} // namespace
+
+TEST_CASE("associative loop: a sum that is rescaled to the largest element") {
+  CHECK(Exponentials().totals() == "max keys, add sums by exp 1.0");
+  const std::string twice = "max keys, add sums by exp2 0.5";
+  auto with_halves = [](Exponentials &loop) {
+    loop.factor = "%g = mul %grown, %halves : f32[64]\n %factor = exp2 %g : f32[64]\n";
+    loop.term = "%d = mul %distance, %halves : f32[64]\n %term = exp2 %d : f32[64]\n";
+  };
+  CHECK(totals_with(with_halves) == twice);
+  CHECK(totals_with([&](Exponentials &loop) {
+          with_halves(loop);
+          loop.growth = "%a = mul %key, %halves : f32[64]\n %b = mul %halves, %larger : f32[64]\n"
+                        "%grown = sub %a, %b : f32[64]\n";
+          loop.factor = "%factor = exp2 %grown : f32[64]\n";
+        }) == twice);
+  // Multiples of the exponential.
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.term = "%y = exp %distance : f32[64]\n %y.x = mul %x, %y : f32[64]\n"
+                      "%term = add %y, %y.x : f32[64]\n";
+        }) == "max keys, add sums by exp 1.0");
+}
+
+TEST_CASE("associative loop: not if the terms have another factor than the sum") {
+  const std::string none = "none";
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.growth = "%grown = sub %larger, %key : f32[64]\n";
+        }) == none);
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.distance = "%distance = sub %larger, %x : f32[64]\n";
+        }) == none);
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.distance = "%distance = sub %x, %key : f32[64]\n";
+        }) == none);
+  CHECK(totals_with(
+            [](Exponentials &loop) { loop.factor = "%factor = exp2 %grown : f32[64]\n"; }) == none);
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.factor = "%g = mul %grown, %halves : f32[64]\n %factor = exp %g : f32[64]\n";
+        }) == none);
+  // An element without a factor, a product of two terms, and a condition on the maximum.
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.term = "%y = exp %distance : f32[64]\n %term = add %x, %y : f32[64]\n";
+        }) == none);
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.term = "%y = exp %distance : f32[64]\n %term = mul %y, %y : f32[64]\n";
+        }) == none);
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.term = "%y = exp %distance : f32[64]\n"
+                      "%is = cmp %larger, %ps {pred = \"lt\"} : i1[64]\n"
+                      "%term = select %is, %y, %zeros : f32[64]\n";
+        }) == none);
+  // Each part would add the start; each iteration stores the maximum so far.
+  CHECK(totals_with([](Exponentials &loop) { loop.start = "%halves"; }) == none);
+  CHECK(totals_with([](Exponentials &loop) { loop.next += "store %w, %larger\n"; }) == none);
+  CHECK(totals_with([](Exponentials &loop) { loop.next += "store %w, %next\n"; }) == none);
+}
+
+TEST_CASE("associative loop: reductions of a rescaled sum and its key belong to the totals") {
+  CHECK(totals_with([](Exponentials &loop) { loop.after = sum_of_columns; }) ==
+        "max top, add total by exp 1.0");
+  // Other uses of the sum or of the key; a sum below another number.
+  for (std::string other : {"store %w, %sums\n", "store %w, %keys\n"})
+    CHECK(totals_with([&](Exponentials &loop) { loop.after = sum_of_columns + other; }) ==
+          "max keys, add sums by exp 1.0");
+  CHECK(totals_with([](Exponentials &loop) {
+          loop.after = sum_of_columns;
+          loop.after.replace(loop.after.find("splat %top"), 10, "splat %p");
+        }) == "max keys, add sums by exp 1.0");
+}
