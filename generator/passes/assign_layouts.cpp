@@ -21,7 +21,7 @@
 //            element-wise      the layout of the first operand that has one
 //            for, while, if    the layout of the yielded value
 //            trans             of a warpgroup's accumulator: each thread keeps its elements
-//            extract           each thread keeps its elements
+//            extract, reshape  each thread keeps its elements
 //            cluster_reduce    the memory layout of the store after it, over all threads of the
 //                              cluster
 //
@@ -388,6 +388,13 @@ struct State {
         return shared(natural(op.operand(0))->permute({perm.begin(), perm.end()}));
       }
       break;
+    case Opcode::reshape_:
+      if (Layout own = natural(op.operand(0))) {
+        LinearLayout same = *own;
+        same.shape = op.result()->type.shape;
+        return shared(std::move(same));
+      }
+      break;
     case Opcode::extract_:
       return shared(part_layout(*layout_to_extract_from(op), op.result()->type.shape));
     case Opcode::reduce_:
@@ -623,7 +630,7 @@ struct State {
     }
     if (op->is(Opcode::extract_))
       return demand_operand(op, 0, layout_to_extract_from(*op));
-    if (op->is(Opcode::trans_))
+    if (op->is(Opcode::trans_) || op->is(Opcode::reshape_))
       return demand_operand(op, 0, operand_layout_for(*op, op->operand(0), *layout));
     if (op->is(Opcode::wgmma_rs_)) {
       demand_operand(op, 0, layout_of_fragment(*op));

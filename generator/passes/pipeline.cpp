@@ -34,6 +34,7 @@
 #include "passes/promote_single_iterations.h"
 #include "passes/reduce_split_k_partials.h"
 #include "passes/remove_dead_code.h"
+#include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/set_l2_eviction.h"
@@ -156,10 +157,11 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("stage_repeated_loads", stage_repeated_loads, gpu, schedule);
   run("remove_dead_code", remove_dead_code);
 
-  // Layouts: decide which thread holds which element. share_comparisons lets a thread compare once
-  // for the elements of a vector. split_reductions makes the conversions before
-  // reductions small. Then conversions between layouts, gathers, and reductions over a cluster
+  // Layouts: decide which thread holds which element. Before, rescale_per_thread lets a thread
+  // rescale its sum once per iteration, and share_comparisons lets it compare once for the elements
+  // of a vector. split_reductions makes the conversions before reductions small. Then conversions between layouts, gathers, and reductions over a cluster
   // become accesses to shared memory. So these passes come before allocate_shared.
+  run("rescale_per_thread", rescale_per_thread);
   run("share_comparisons", share_comparisons);
   run("assign_layouts", assign_layouts);
   run("split_reductions", split_reductions);

@@ -30,6 +30,7 @@
 #include "passes/promote_single_iterations.h"
 #include "passes/reduce_split_k_partials.h"
 #include "passes/remove_dead_code.h"
+#include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/set_l2_eviction.h"
@@ -103,6 +104,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(promote_single_iterations),
       PASS(reduce_split_k_partials),
       PASS(remove_dead_code),
+      PASS(rescale_per_thread),
       PASS(select_mma),
       PASS(set_k_tile),
       PASS(set_l2_eviction),
