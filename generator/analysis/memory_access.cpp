@@ -79,7 +79,9 @@ Overlap overlap_of(const Function &fn, const Op &a, const Op &b) {
   const Value *root = root_of(a.operand(0)), *other = root_of(b.operand(0));
   if (!root || !other || root == other)
     return Overlap::any;
-  const Type &one = a.operand(0)->type, &two = b.operand(0)->type;
+  // The map of a TMA store has the shape of a box.
+  auto tile = [](const Op &op) { return op.operand(op.is(Opcode::tma_store_) ? 1 : 0)->type; };
+  const Type one = tile(a), two = tile(b);
   const bool is_apart = has_no_alias(fn, root) || has_no_alias(fn, other) || one.elem != two.elem ||
                         one.shape != two.shape;
   return is_apart ? Overlap::none : Overlap::same_index;

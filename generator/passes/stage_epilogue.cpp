@@ -37,10 +37,24 @@
 //          Stores by threads are cut into such pieces, too. The conversion from the accumulator's
 //          layout to that of memory needs shared memory, and only a piece fits.
 //
-//          Accumulators are converted piece by piece, just before the store. Masked stores are
-//          branches. If ptxas finds the conversion of an accumulator on the other side of a branch,
-//          it assumes a use while the tensor cores still add to it. Then it waits after every wgmma
-//          (C7514).
+//          A piece of a result is computed just before its store, from pieces of the tiles that the
+//          result is computed from (tile_slices.h):
+//
+//            %d = load %v                       %d0 = load part of %v
+//            %b = broadcast %bias               %d1 = load next part of %v
+//            %y = add %x, %b                    %x0 = extract %x {origin = [0,0]}
+//            %z = add %y, %d              =>    %b0 = broadcast part of %bias
+//            store %w, %z                       %y0 = add %x0, %b0
+//                                               %z0 = add %y0, extract %d0
+//                                               store part of %w, %z0
+//                                               ...
+//
+//          So one piece of each tile is in registers beside the accumulators. The loads of a piece
+//          come before the arithmetic of the piece before it.
+//
+//          No arithmetic on accumulators is before a branch, such as a masked store, that their
+//          store is after. ptxas would assume a use while the tensor cores still add to them, and
+//          wait after every wgmma (C7514).
 //
 //          Masks become in_bounds, which compares constants with the rest of the tile. Formulas of
 //          the index are the same in every program. LLVM would compute them before the loop, in
@@ -60,6 +74,7 @@
 #include "analysis/matmul_loop.h"
 #include "analysis/tensor_access.h"
 #include "ir/builder.h"
+#include "passes/tile_slices.h"
 
 #include <algorithm>
 
@@ -68,16 +83,6 @@ namespace tritonc {
 using namespace ir;
 
 namespace {
-
-// The first element of each piece of `tile`, cut along `axis`.
-std::vector<std::vector<int64_t>> origins(const Shape &tile, const Shape &piece, int axis) {
-  std::vector<std::vector<int64_t>> result;
-  for (int64_t at = 0; at < tile[size_t(axis)]; at += piece[size_t(axis)]) {
-    result.emplace_back(tile.size(), 0);
-    result.back()[size_t(axis)] = at;
-  }
-  return result;
-}
 
 // The matmul from which the output tiles are computed.
 struct Product {
@@ -97,22 +102,30 @@ const Value *accumulator_after_loop(const Op &dot) {
   return dot.parent->parent->results[size_t(carried - next.begin())];
 }
 
-// The piece of `tile` at `origin`. If `tile` is a cast, the piece of its operand, converted.
-Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<int64_t> origin,
-               const Product &matmul) {
-  if (tile->op && tile->op->is(Opcode::cast_)) {
-    Value *part = extract(builder, tile->op->operand(0), piece, std::move(origin), matmul);
-    return builder.cast(part, tile->type.elem, tile->op->has(attr::unsigned_));
+// The slices of the tile that `store` stores, cut along `axis` into pieces of the shape `piece`.
+std::vector<Slice> slices_of(const Op &store, const Shape &piece, int axis, const Product &matmul,
+                             const SlicedTiles &sliced) {
+  // Accumulators, and loaded pieces, are needed in the layout of the accumulator.
+  auto leaf = [&matmul, axis](Builder &builder, Value *tile, const Part &part) {
+    Op *extracted = builder.create(Opcode::extract_, {tile}, {tile->type.with_shape(part.shape)});
+    extracted->set(attr::origin_, part.origin);
+    share_like(*extracted, *matmul.op);
+    if (axis == 0)
+      extracted->set(attr::perm_, std::vector<int64_t>{1, 0});
+    return extracted->result();
+  };
+  const Shape &tile = store.operand(1)->type.shape;
+  std::vector<Slice> result;
+  for (int64_t at = 0; at < tile[size_t(axis)]; at += piece[size_t(axis)]) {
+    Part part = {piece, std::vector<int64_t>(tile.size(), 0)};
+    part.origin[size_t(axis)] = at;
+    result.emplace_back(sliced, store, std::move(part), leaf);
   }
-  Op *part = builder.create(Opcode::extract_, {tile}, {tile->type.with_shape(piece)});
-  part->set(attr::origin_, std::move(origin));
-  share_like(*part, *matmul.op);
-  if (matmul.axis_of_columns(tile) == 0)
-    part->set(attr::perm_, std::vector<int64_t>{1, 0});
-  return part->result();
+  return result;
 }
 
-void stage(Function &fn, Op *store, const Product &matmul, int64_t max_stages) {
+void stage(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sliced,
+           int64_t max_stages) {
   Value *map = store->operand(0), *tile = store->operand(1);
   const int outer = map->type.rank() - tile->type.rank(); // axes of the map only
   int contiguous = contiguous_tile_axis(*map->op, tile->type.rank());
@@ -137,12 +150,15 @@ void stage(Function &fn, Op *store, const Product &matmul, int64_t max_stages) {
 
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
-  int64_t next = 0;
-  for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
+  std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
+  slices[0].load(builder);
+  for (size_t i = 0; i < slices.size(); i++) {
+    if (i + 1 < slices.size())
+      slices[i + 1].load(builder);
     builder.create(Opcode::tma_store_wait_, {})->set(attr::pending_, stages - 1);
     builder.create(Opcode::barrier_, {});
-    Value *part = extract(builder, tile, piece, origin, matmul);
-    Value *stage_index = builder.i32(next++ % stages);
+    Value *part = slices[i].compute(builder);
+    Value *stage_index = builder.i32(int64_t(i) % stages);
     builder.create(Opcode::shared_store_, {part, buffer, stage_index});
     builder.create(Opcode::proxy_fence_, {});
     builder.create(Opcode::barrier_, {});
@@ -150,48 +166,44 @@ void stage(Function &fn, Op *store, const Product &matmul, int64_t max_stages) {
     const auto coordinates = store->operands.begin() + 2;
     operands.insert(operands.end(), coordinates, coordinates + outer);
     for (size_t d = 0; d < piece.size(); d++)
-      operands.push_back(builder.add(coordinates[outer + ptrdiff_t(d)], builder.i32(origin[d])));
+      operands.push_back(
+          builder.add(coordinates[outer + ptrdiff_t(d)], builder.i32(slices[i].part().origin[d])));
     builder.create(Opcode::tma_store_async_, operands);
   }
   erase(store);
 }
 
-// Cuts a store by threads into pieces.
-void cut(Function &fn, Op *store, const Product &matmul) {
+// The piece of a store by threads; empty: the store stays whole.
+Shape piece_of(const Op &store, const Product &matmul) {
   constexpr int64_t piece_bytes = 128;
-  Value *view = store->operand(0), *tile = store->operand(1), *mask = store->operand_or_null(2);
-  std::optional<int> columns = matmul.axis_of_columns(tile);
-  if (!view->type.is_view() || !columns)
-    return;
-  int axis = *columns;
-  Shape piece = tile->type.shape;
-  int64_t &extent = piece[size_t(axis)];
-  extent = std::min<int64_t>(extent, piece_bytes / bytes_of(tile->type.elem));
-  std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
-  if (mask)
-    bounds = bounds_of(mask, int(piece.size()));
-  if (!bounds || (piece == tile->type.shape && !mask))
-    return;
+  const Type &tile = store.operand(1)->type;
+  const Value *mask = store.operand_or_null(2);
+  std::optional<int> columns = matmul.axis_of_columns(store.operand(1));
+  if (!store.operand(0)->type.is_view() || !columns)
+    return {};
+  Shape piece = tile.shape;
+  int64_t &extent = piece[size_t(*columns)];
+  extent = std::min<int64_t>(extent, piece_bytes / bytes_of(tile.elem));
+  bool is_cut = mask ? bounds_of(mask, tile.rank()).has_value() : piece != tile.shape;
+  return is_cut ? piece : Shape();
+}
 
+// Cuts a store by threads into pieces.
+void cut(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sliced) {
+  Value *view = store->operand(0), *mask = store->operand_or_null(2);
+  const Shape piece = piece_of(*store, matmul);
+  const int axis = *matmul.axis_of_columns(store->operand(1));
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
-  for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
-    std::vector<Value *> operands = view->op->operands;
-    for (size_t d = 2; d < operands.size(); d++)
-      if (!constant_of(operands[d]))
-        operands[d] = builder.no_hoist(operands[d]);
-    operands[1] = builder.add(
-        operands[1], builder.mul(builder.i64(origin[size_t(axis)]), operands[size_t(2 + axis)]));
-    Value *part_of_view =
-        builder.create(Opcode::view_, operands, {view->type.with_shape(piece)})->result();
-    std::vector<Bound> of_part = *bounds;
-    for (Bound &bound : of_part)
-      bound.before = bound.before + Poly::constant(origin[size_t(bound.axis)]);
-    Value *on = nullptr;
-    if (mask)
-      on = builder.in_bounds(emit_limits(builder, piece, of_part), piece);
-    keep_cache_hint(*builder.store(part_of_view, extract(builder, tile, piece, origin, matmul), on),
-                    *store);
+  std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
+  slices[0].load(builder);
+  for (size_t i = 0; i < slices.size(); i++) {
+    if (i + 1 < slices.size())
+      slices[i + 1].load(builder);
+    const Part &part = slices[i].part();
+    Value *part_of_memory = part_of_view(builder, *view, part);
+    Value *on = mask ? part_of_bounds(builder, mask, part) : nullptr;
+    keep_cache_hint(*builder.store(part_of_memory, slices[i].compute(builder), on), *store);
   }
   erase(store);
 }
@@ -215,10 +227,14 @@ void stage_epilogue(Function &fn, const Schedule &schedule) {
   });
   if (!matmul || is_in_parts)
     return;
+  std::erase_if(stored, [&](const Op *store) { return piece_of(*store, *matmul).empty(); });
+  std::vector<Op *> all = staged;
+  all.insert(all.end(), stored.begin(), stored.end());
+  const SlicedTiles sliced(fn, all);
   for (Op *store : staged)
-    stage(fn, store, *matmul, schedule.epilogue_stages);
+    stage(fn, store, *matmul, sliced, schedule.epilogue_stages);
   for (Op *store : stored)
-    cut(fn, store, *matmul);
+    cut(fn, store, *matmul, sliced);
   if (staged.empty())
     return;
   // TMA must have read the pieces before the block ends and its shared memory is freed.
