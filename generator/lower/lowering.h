@@ -85,6 +85,8 @@ private:
   // warp_specialize.cpp: warp specialization and mbarriers.
   void lower_warp_specialize(const ir::Op &op);
   void lower_by_one(const ir::Block &block, llvm::Value *of_warp);
+  /// Runs `emit` in the producer thread, or in the first thread of the program's warps.
+  void by_one_thread(const std::function<void()> &emit);
   void lower_mbarriers(const ir::Op &op);
   void lower_mbarrier_wait(const ir::Op &op);
   void lower_mbarrier_arrive(const ir::Op &op);

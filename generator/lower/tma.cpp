@@ -77,18 +77,20 @@ void Lowering::lower_tma_load_async(const Op &op) {
   const Value *map = op.operand(0);
   llvm::Value *barrier = mbarrier(op, 3);
   const Value *policy = op.operand_or_null(5 + map->type.shape.size());
-  for_each_box_of(op, map, op.operand(1), op.operand(2), 5,
-                  [&](llvm::Value *box, const std::vector<llvm::Value *> &coordinates) {
-                    std::vector<llvm::Value *> operands = {box, scalar(map)};
-                    operands.insert(operands.end(), coordinates.begin(), coordinates.end());
-                    operands.push_back(barrier);
-                    if (policy)
-                      operands.push_back(scalar(policy));
-                    call_target_op(builder_,
-                                   policy ? hinted_load_op(coordinates.size())
-                                          : load_op(coordinates.size()),
-                                   operands);
-                  });
+  by_one_thread([&] {
+    for_each_box_of(op, map, op.operand(1), op.operand(2), 5,
+                    [&](llvm::Value *box, const std::vector<llvm::Value *> &coordinates) {
+                      std::vector<llvm::Value *> operands = {box, scalar(map)};
+                      operands.insert(operands.end(), coordinates.begin(), coordinates.end());
+                      operands.push_back(barrier);
+                      if (policy)
+                        operands.push_back(scalar(policy));
+                      call_target_op(builder_,
+                                     policy ? hinted_load_op(coordinates.size())
+                                            : load_op(coordinates.size()),
+                                     operands);
+                    });
+  });
 }
 
 void Lowering::lower_tma_store_async(const Op &op) {

@@ -43,11 +43,11 @@ void Lowering::lower_mbarrier_wait(const Op &op) {
 
 void Lowering::lower_mbarrier_arrive(const Op &op) {
   llvm::Value *address = mbarrier(op, 0);
-  if (op.has(attr::bytes_)) {
-    call_target_op(builder_, TargetOp::mbarrier_arrive_expect_tx,
-                   {address, builder_.getInt32(uint32_t(op.get(attr::bytes_)))});
-    return;
-  }
+  if (op.has(attr::bytes_))
+    return by_one_thread([&] {
+      call_target_op(builder_, TargetOp::mbarrier_arrive_expect_tx,
+                     {address, builder_.getInt32(uint32_t(op.get(attr::bytes_)))});
+    });
   if (op.has(attr::per_warp_))
     call_target_op(builder_, TargetOp::warp_sync);
   llvm::Value *speaks_for_warp =
@@ -118,6 +118,10 @@ void Lowering::lower_warp_specialize(const Op &op) {
 
   builder_.SetInsertPoint(after);
   part_ = Part::whole;
+}
+
+void Lowering::by_one_thread(const std::function<void()> &emit) {
+  guarded(part_ == Part::producer ? nullptr : is_first_thread(), emit);
 }
 
 void Lowering::lower_by_one(const Block &block, llvm::Value *of_warp) {

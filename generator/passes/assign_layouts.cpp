@@ -281,7 +281,8 @@ struct State {
     return yield.parent->arguments[size_t(at - yield.operands.begin()) + 1];
   }
 
-  // The layout of an operand fragment for the matmul that uses it, maybe in the next iteration.
+  // The layout of an operand fragment for the matmul that uses it, maybe in the next iteration, or
+  // of a tile for the epilogue.
   Layout layout_of_fragment(const Value *value) {
     for (const Op *user : users.of(value)) {
       if (user->is(Opcode::for_loop_) && user->operand(0) != value)
@@ -290,6 +291,8 @@ struct State {
         return layout_of_fragment(carried_to(*user, value));
       if (user->is(Opcode::wgmma_rs_))
         return layout_of_fragment(*user);
+      if (user->is(Opcode::extract_))
+        return layout_to_extract_from(*user);
       for (int operand : {0, 1})
         if (user->is(Opcode::dot_) && user->operand(operand) == value)
           return shared(operand_layout(*user, operand));

@@ -21,6 +21,13 @@
 //            %a = tma_load %m, pb, pm*128, t*64 : f16[128,64]
 //
 //          Output tiles with the shape of the matmul become tma_store, where TMA can store them.
+//
+//          Residuals: a tile of the matmul's shape from which only the stored tile is computed,
+//          element by element, becomes a tma_load. stage_epilogue loads it piece by piece, to where
+//          the pieces of the stored tile are. So their elements have the same size. Of several such
+//          tiles the first one is loaded this way, others by threads. A launch must be able to make
+//          the map, or it could not use the schedule: the strides are multiples of 16 bytes, or
+//          strides of the operands.
 // Needs:   form_views; a warp-specialized schedule with producer_warps = 0, for which
 //          candidate_schedules has checked the accesses.
 // Ensures: the operands of the matmul are results of tma_load.
@@ -39,6 +46,7 @@
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
 #include "ir/builder.h"
+#include "passes/tile_slices.h"
 
 #include <algorithm>
 #include <cassert>
@@ -67,6 +75,8 @@ bool fits_copies_out(const TensorAccess &access, const Type &tile, const Functio
 
 struct State {
   Function &fn;
+  const Schedule &schedule;
+  std::vector<Poly> strides_of_operands = {}; // which a launch checks: multiples of 8
   size_t maps = 0; // operations for maps at the start of the function so far
 
   Value *map_for(const TensorAccess &access, const Type &tile) {
@@ -93,22 +103,22 @@ struct State {
       add(coordinate);
   }
 
-  void rewrite_load(Op *load) {
+  // `copied`: what one copy moves, the tile or a piece of it. Returns the tile's map.
+  Op *rewrite_load(Op *load, const Type &copied) {
     const Type &tile = load->result()->type;
     std::optional<TensorAccess> access =
         tensor_access(load->operand(0), load->operand_or_null(1)).access;
     assert(access && "candidate_schedules has looked");
-    std::vector<Value *> operands = {map_for(*access, tile)};
+    std::vector<Value *> operands = {map_for(*access, copied)};
     Builder builder = Builder::before(fn, load);
     builder.set_location(load->location);
     add_coordinates(builder, *access, operands);
-    if (tile.elem == Elem::f32) // rounds; the tensor cores would truncate
-      operands[0]->op->set(attr::tf32_);
     Value *moved = builder.create(Opcode::tma_load_, operands, {tile})->result();
     keep_cache_hint(*moved->op, *load);
     moved->name = load->result()->name;
     replace_uses(*fn.body, load->result(), moved);
     erase(load);
+    return operands[0]->op;
   }
 
   // Whether another operation accesses memory through the parameter: it would have to wait for TMA,
@@ -133,11 +143,17 @@ struct State {
   void rewrite_store(Op *store, const Shape &shape, const Value *sum) {
     const Type &tile = store->operand(1)->type;
     std::optional<int> columns = axis_of_columns(store->operand(1), shape, sum);
+    if (!columns || store->parent != fn.body)
+      return;
     std::optional<TensorAccess> access =
         tensor_access(store->operand(0), store->operand_or_null(2)).access;
-    if (!columns || !access || !fits_copies_out(*access, tile, fn) || store->parent != fn.body ||
-        is_accessed_elsewhere(store, access->base))
+    if (!access || !fits_copies_out(*access, tile, fn) ||
+        is_accessed_elsewhere(store, access->base)) {
+      Type piece = tile.with_shape(piece_of_store(*store, *columns));
+      if (!piece.shape.empty() && schedule.epilogue_stages > 1)
+        rewrite_addend(*store, piece);
       return;
+    }
     // stage_epilogue cuts the tile along the columns of the matmul. If they are along the rows of
     // the stored tile, a piece has several panels.
     Type piece = tile;
@@ -147,8 +163,51 @@ struct State {
     Builder builder = Builder::before(fn, store);
     builder.set_location(store->location);
     add_coordinates(builder, *access, operands);
-    builder.create(Opcode::tma_store_, operands);
+    Op *copy = builder.create(Opcode::tma_store_, operands);
     erase(store);
+    rewrite_addend(*copy, piece);
+  }
+
+  // Whether TMA can load pieces of the tile to a buffer for pieces of a stored tile. TMA stores
+  // them from the same place, so there their rows must be contiguous, too.
+  bool fits_staging_buffer(const Op &load, const Type &piece, const Op &store) {
+    const Type &tile = load.result()->type;
+    const Value *other = load.operand_or_null(2);
+    std::optional<TensorAccess> access =
+        tensor_access(load.operand(0), load.operand_or_null(1)).access;
+    if (!access || (other && !is_zero(other)) || bytes_of(tile.elem) != bytes_of(piece.elem) ||
+        access->contiguous != 1 || !starts_at_chunks(*access, tile.elem, fn) ||
+        panel_row_bytes(piece.shape, 1, bytes_of(tile.elem)) == 0 ||
+        root_of(load.operand(0)) == root_of(store.operand(0)))
+      return false;
+    // If a launch found no map for this tile only, it could not use the schedule.
+    const int64_t chunk = 16 / bytes_of(tile.elem); // elements
+    auto is_aligned = [&](const Poly &distance) {
+      return divisor_of(distance, fn) % chunk == 0 ||
+             (chunk <= 8 && std::find(strides_of_operands.begin(), strides_of_operands.end(),
+                                      distance) != strides_of_operands.end());
+    };
+    bool are_aligned = divisor_of(access->offset, fn) % chunk == 0;
+    for (size_t d = 0; d < access->strides.size(); d++)
+      are_aligned &= int(d) == access->contiguous || is_aligned(access->strides[d]);
+    for (const OuterAxis &axis : access->outer)
+      are_aligned &= is_aligned(axis.stride);
+    return are_aligned;
+  }
+
+  // Loads one tile of those that the stored tile is computed from, such as the residual of a layer.
+  // stage_epilogue loads it piece by piece, to where it then writes the pieces of the result.
+  void rewrite_addend(const Op &store, const Type &piece) {
+    const SlicedTiles sliced(fn, {const_cast<Op *>(&store)});
+    const Part part = {piece.shape, std::vector<int64_t>(piece.shape.size(), 0)};
+    for (Op *load : std::vector<Op *>(store.parent->ops)) {
+      if (!load->is(Opcode::load_) || load->result()->type.shape != store.operand(1)->type.shape ||
+          !sliced.is_only_stored(*load) || !sliced.contains(load->result(), part, store) ||
+          !fits_staging_buffer(*load, piece, store))
+        continue;
+      rewrite_load(load, load->result()->type.with_shape(piece.shape));
+      return;
+    }
   }
 };
 
@@ -159,9 +218,18 @@ void lower_to_tma(Function &fn, const Schedule &schedule) {
     return;
   std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
   assert(matmul && "candidate_schedules has looked");
-  State state{fn};
-  for (const LoadedOperand &operand : matmul->operands)
-    state.rewrite_load(operand.load);
+  State state{fn, schedule};
+  for (const LoadedOperand &operand : matmul->operands) {
+    const Type tile = operand.load->result()->type;
+    if (auto access =
+            tensor_access(operand.load->operand(0), operand.load->operand_or_null(1)).access;
+        access && bytes_of(tile.elem) == 2)
+      state.strides_of_operands.insert(state.strides_of_operands.end(), access->strides.begin(),
+                                       access->strides.end());
+    Op *map = state.rewrite_load(operand.load, tile);
+    if (tile.elem == Elem::f32) // rounds; the tensor cores would truncate
+      map->set(attr::tf32_);
+  }
   if (schedule.split_k > 1 || schedule.partials)
     return; // threads store split-K partials and their sum
   std::vector<Op *> stores;

@@ -671,20 +671,28 @@ struct State {
 
 } // namespace
 
-// Beside the stages: the staging buffers of each stored tile (stage_epilogue), the mbarriers, and
-// 1 KiB that the system reserves.
+// Beside the stages: the staging buffers of each stored tile (stage_epilogue), a piece of a tile that
+// threads load for the epilogue, the mbarriers, and 1 KiB that the system reserves. Threads bring a
+// loaded piece into the layout of the accumulator through shared memory. If threads store, too,
+// their pieces take turns in the place of the staging buffers.
 int64_t fitting_stages(Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
                        const Schedule &schedule) {
   constexpr int64_t row_bytes = 128, small_things = 2 << 10;
   const Shape &accumulator = matmul.dot->result()->type.shape;
-  int64_t results = 0;
+  int64_t results = 0, loaded_bytes = 0; // loaded_bytes: per element of a tile that threads load
+  bool is_staged = !schedule.producer_warps && matmul.operands[0].load->is(Opcode::load_); // maybe
   for_each_op(*fn.body, [&](const Op &op) {
     bool stores = op.is(Opcode::store_) || op.is(Opcode::tma_store_);
     results += stores && axis_of_columns(op.operand(1), accumulator).has_value();
+    is_staged |= op.is(Opcode::tma_store_);
+    if (op.is(Opcode::load_) && op.result()->type.shape == accumulator)
+      loaded_bytes = std::max<int64_t>(loaded_bytes, bytes_of(op.result()->type.elem));
   });
   int64_t others =
       schedule.consumer_groups * schedule.epilogue_stages * row_bytes * accumulator[0] * results +
       small_things;
+  if (is_staged) // a result of 16-bit elements has the longest pieces
+    others += schedule.consumer_groups * row_bytes / 2 * loaded_bytes * accumulator[0];
   int64_t share = gpu.max_shared_bytes / schedule.blocks_per_sm;
   return std::min((share - others) / bytes_of_stage(matmul), max_stages);
 }

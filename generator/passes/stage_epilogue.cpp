@@ -52,6 +52,27 @@
 //          So one piece of each tile is in registers beside the accumulators. The loads of a piece
 //          come before the arithmetic of the piece before it.
 //
+//          A tile loaded by TMA. The pieces of a tma_load come through the staging buffer, and the
+//          pieces of the result take their places:
+//
+//            %d = tma_load %m               start the loads of pieces 0 and 1
+//            the mainloop                   the mainloop
+//            %y = add %x, %d          =>    for each piece (stage 0, 1, 0, ...):
+//            tma_store %n, %y                 mbarrier_wait %landed, stage
+//                                             %d0 = shared_load %s, stage
+//                                             %y0 = add extract %x, %d0
+//                                             shared_store %y0, %s, stage
+//                                             proxy_fence
+//                                             barrier
+//                                             tma_store_async %n, %s, stage, %i, %j
+//                                             tma_store_wait {pending = 0}
+//                                             start the load of the piece after the next one
+//
+//          So the first pieces land during the mainloop. The thread that starts the copies waits
+//          until TMA has read the stage; the others go on to the next piece. If threads store the
+//          result, the loaded tile has a buffer of one stage. The next piece is loaded once all
+//          threads have read this one.
+//
 //          No arithmetic on accumulators is before a branch, such as a masked store, that their
 //          store is after. ptxas would assume a use while the tensor cores still add to them, and
 //          wait after every wgmma (C7514).
@@ -60,7 +81,7 @@
 //          the index are the same in every program. LLVM would compute them before the loop, in
 //          registers that the accumulators need.
 // Needs:   specialize_warps; tma_store only of tiles of the matmul's shape.
-// Ensures: no tma_store is left.
+// Ensures: no tma_store is left, and no use of a tma_load.
 // Limits:  nothing happens without a warp-specialized matmul, or with a cluster_reduce, whose
 //          result is stored as it is. A store stays whole if its pointers are not a view, if its
 //          mask is not made of bounds, or if its tile does not have the matmul's shape.
@@ -72,11 +93,11 @@
 #include "analysis/launch_config.h"
 #include "analysis/layouts.h"
 #include "analysis/matmul_loop.h"
-#include "analysis/tensor_access.h"
 #include "ir/builder.h"
 #include "passes/tile_slices.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tritonc {
 
@@ -124,82 +145,223 @@ std::vector<Slice> slices_of(const Op &store, const Shape &piece, int axis, cons
   return result;
 }
 
+// The tile loaded by TMA from which `tile` is computed element by element; null: none.
+const Op *loaded_by_tma(const Value *tile, std::set<const Value *> &seen) {
+  if (!tile->op || !seen.insert(tile).second)
+    return nullptr;
+  if (tile->op->is(Opcode::tma_load_))
+    return tile->op;
+  for (const Value *operand : tile->op->operands)
+    if (operand->type.shape == tile->type.shape)
+      if (const Op *found = loaded_by_tma(operand, seen))
+        return found;
+  return nullptr;
+}
+
+const Op *loaded_by_tma(const Value *tile) {
+  std::set<const Value *> seen;
+  return loaded_by_tma(tile, seen);
+}
+
+// A buffer for `stages` pieces of a tile, for the consumer warps.
+Value *allocate_stages(Function &fn, const Op &store, Type piece, int contiguous, int64_t stages) {
+  const Block *own = store.parent; // that of the consumer warps
+  while (own->parent && !own->parent->is(Opcode::warp_specialize_))
+    own = own->parent->parent;
+  LinearLayout layout = panel_layout(piece.shape, contiguous, bytes_of(piece.elem));
+  piece.shape.insert(piece.shape.begin(), stages);
+  Type type = Type::shared(piece.elem, piece.shape).with_layout(std::move(layout));
+  Builder builder = Builder::before(fn, own->ops.front());
+  return builder.create(Opcode::shared_alloc_, {}, {type})->result();
+}
+
+// The coordinates of a part, from those of its tile. The first ones are of axes of the map only.
+std::vector<Value *> coordinates_of(Builder &builder, std::vector<Value *> tile, const Part &part) {
+  const size_t outer = tile.size() - part.origin.size();
+  for (size_t d = 0; d < part.origin.size(); d++)
+    tile[outer + d] = builder.add(tile[outer + d], builder.i32(part.origin[d]));
+  return tile;
+}
+
+void wait_until_read(Builder &builder, int64_t pending) {
+  builder.create(Opcode::tma_store_wait_, {})->set(attr::pending_, pending);
+}
+
+// A tile that TMA loads, and from which a stored tile is computed. Its pieces arrive in `buffer`.
+struct LoadedTile {
+  Function &fn;
+  const Op &load; // tma_load
+  Op *store;
+  const std::vector<Slice> &slices; // of the stored tile
+  Value *buffer;
+  Value *landed = nullptr; // an mbarrier per stage
+
+  int64_t stages() const { return buffer->type.shape[0]; }
+  int64_t pieces() const { return int64_t(slices.size()); }
+  Value *stage_of(Builder &builder, int64_t piece) { return builder.i32(piece % stages()); }
+
+  // Each consumer group has its own mbarriers.
+  Value *mbarrier_of(Builder &builder, int64_t piece) {
+    Value *stage = stage_of(builder, piece);
+    if (fn.consumer_groups == 1)
+      return stage;
+    Op *group = builder.create(Opcode::consumer_group_id_, {}, {Type::scalar(Elem::i32)});
+    return builder.add(builder.mul(group->result(), builder.i32(stages())), stage);
+  }
+
+  // `operands`: those of the tma_load.
+  void start(Builder &builder, const std::vector<Value *> &operands, int64_t piece) {
+    const Part &part = slices[size_t(piece)].part();
+    Value *mbarrier = mbarrier_of(builder, piece);
+    builder.create(Opcode::mbarrier_arrive_, {landed, mbarrier})
+        ->set(attr::bytes_, element_count(part.shape) * bytes_of(load.result()->type.elem));
+    const auto at = operands.begin() + 1, policy = at + operands[0]->type.rank();
+    std::vector<Value *> all = {operands[0], buffer, stage_of(builder, piece), landed, mbarrier};
+    std::vector<Value *> coordinates = coordinates_of(builder, {at, policy}, part);
+    all.insert(all.end(), coordinates.begin(), coordinates.end());
+    all.insert(all.end(), policy, operands.end());
+    builder.create(Opcode::tma_load_async_, all);
+  }
+
+  // Starts to load the first pieces: before the mainloop, unless the coordinates are not known there.
+  void start_first(const Product &matmul) {
+    Op *outer = store; // the warp_specialize
+    while (outer->parent != fn.body)
+      outer = outer->parent->parent;
+    Type mbarriers = Type::shared(Elem::i64, {fn.consumer_groups * stages(), 1});
+    Op *made = Builder::before(fn, outer).create(Opcode::mbarriers_, {}, {mbarriers});
+    made->set(attr::arrivals_, int64_t(1));
+    landed = made->result();
+    landed->name = "landed";
+
+    Block &block = *store->parent;
+    Op *mainloop = const_cast<Op *>(matmul.op);
+    while (mainloop->parent != &block)
+      mainloop = mainloop->parent->parent;
+    Copies copies;
+    for (Value *argument : block.arguments)
+      copies[argument] = argument;
+    const std::set<const Value *> given(block.arguments.begin(), block.arguments.end());
+    std::vector<Value *> operands = load.operands;
+    bool is_early = std::all_of(operands.begin(), operands.end(), [&](const Value *operand) {
+      return can_clone(operand, &block, given);
+    });
+    Builder builder = Builder::before(fn, is_early ? mainloop : store);
+    builder.set_location(load.location);
+    for (Value *&operand : operands)
+      if (is_early)
+        operand = clone_computation(builder, operand, &block, copies);
+    wait_until_read(builder, 0);
+    for (int64_t piece = 0; piece < stages(); piece++)
+      start(builder, operands, piece);
+  }
+
+  void start_next(Builder &builder, int64_t piece) {
+    if (piece + stages() < pieces())
+      start(builder, load.operands, piece + stages());
+  }
+
+  // The piece, once it has landed.
+  Value *piece(Builder &builder, int64_t piece) {
+    const Block &block = *store->parent;
+    Value *tiles_before = block.parent->is(Opcode::for_loop_) ? block.arguments[0] : builder.i32(0);
+    Op *phase =
+        builder.create(Opcode::stage_phase_, {builder.mul(tiles_before, builder.i32(pieces()))},
+                       {Type::scalar(Elem::i32)});
+    phase->set(attr::offset_, piece);
+    phase->set(attr::stages_, stages());
+    builder.create(Opcode::mbarrier_wait_, {landed, mbarrier_of(builder, piece), phase->result()});
+    const Shape &shape = slices[size_t(piece)].part().shape;
+    Op *loaded = builder.create(Opcode::shared_load_, {buffer, stage_of(builder, piece)},
+                                {load.result()->type.with_shape(shape)});
+    loaded->set(attr::origin_, std::vector<int64_t>(shape.size(), 0));
+    loaded->set(attr::perm_, std::vector<int64_t>{0, 1});
+    return loaded->result();
+  }
+};
+
+// Replaces a tma_store. A loaded tile shares its buffer: a piece of the result takes the place of
+// the loaded piece.
 void stage(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sliced,
            int64_t max_stages) {
   Value *map = store->operand(0), *tile = store->operand(1);
-  const int outer = map->type.rank() - tile->type.rank(); // axes of the map only
-  int contiguous = contiguous_tile_axis(*map->op, tile->type.rank());
-  int bytes = bytes_of(tile->type.elem);
   int axis = *matmul.axis_of_columns(tile);
-  Shape piece = tile->type.shape;
-  piece[size_t(axis)] = map->type.shape[size_t(outer + axis)];
+  Type piece = tile->type;
+  piece.shape[size_t(axis)] =
+      map->type.shape[size_t(map->type.rank() - tile->type.rank() + axis)]; // maps have more axes
+  std::vector<Slice> slices = slices_of(*store, piece.shape, axis, matmul, sliced);
 
   // A tile of one piece needs one stage: TMA must have read it before the next tile is written.
-  int64_t pieces = tile->type.shape[size_t(axis)] / piece[size_t(axis)];
-  int64_t stages = std::min(pieces, max_stages);
-  Shape buffer_shape = piece;
-  buffer_shape.insert(buffer_shape.begin(), stages);
-  const Block *own = store->parent; // that of the consumer warps
-  while (own->parent && !own->parent->is(Opcode::warp_specialize_))
-    own = own->parent->parent;
-  Builder outside = Builder::before(fn, own->ops.front());
-  Type type = Type::shared(tile->type.elem, buffer_shape)
-                  .with_layout(panel_layout(piece, contiguous, bytes));
-  Value *buffer = outside.create(Opcode::shared_alloc_, {}, {type})->result();
+  const auto pieces = int64_t(slices.size()), stages = std::min(pieces, max_stages);
+  int contiguous = contiguous_tile_axis(*map->op, tile->type.rank());
+  Value *buffer = allocate_stages(fn, *store, piece, contiguous, stages);
   buffer->name = map->name;
+  std::optional<LoadedTile> loaded;
+  if (const Op *load = loaded_by_tma(tile)) {
+    loaded.emplace(LoadedTile{fn, *load, store, slices, buffer});
+    loaded->start_first(matmul);
+  }
 
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
-  std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
   slices[0].load(builder);
-  for (size_t i = 0; i < slices.size(); i++) {
-    if (i + 1 < slices.size())
-      slices[i + 1].load(builder);
-    builder.create(Opcode::tma_store_wait_, {})->set(attr::pending_, stages - 1);
-    builder.create(Opcode::barrier_, {});
-    Value *part = slices[i].compute(builder);
-    Value *stage_index = builder.i32(int64_t(i) % stages);
+  for (int64_t i = 0; i < pieces; i++) {
+    Slice &slice = slices[size_t(i)];
+    if (i + 1 < pieces)
+      slices[size_t(i + 1)].load(builder);
+    if (loaded) {
+      slice.set(builder, *loaded->load.result(), loaded->piece(builder, i));
+    } else {
+      wait_until_read(builder, stages - 1);
+      builder.create(Opcode::barrier_, {});
+    }
+    Value *part = slice.compute(builder);
+    Value *stage_index = builder.i32(i % stages);
     builder.create(Opcode::shared_store_, {part, buffer, stage_index});
     builder.create(Opcode::proxy_fence_, {});
     builder.create(Opcode::barrier_, {});
     std::vector<Value *> operands = {map, buffer, stage_index};
-    const auto coordinates = store->operands.begin() + 2;
-    operands.insert(operands.end(), coordinates, coordinates + outer);
-    for (size_t d = 0; d < piece.size(); d++)
-      operands.push_back(
-          builder.add(coordinates[outer + ptrdiff_t(d)], builder.i32(slices[i].part().origin[d])));
+    std::vector<Value *> coordinates =
+        coordinates_of(builder, {store->operands.begin() + 2, store->operands.end()}, slice.part());
+    operands.insert(operands.end(), coordinates.begin(), coordinates.end());
     builder.create(Opcode::tma_store_async_, operands);
+    if (loaded && i + stages < pieces) {
+      wait_until_read(builder, 0);
+      loaded->start_next(builder, i);
+    }
   }
   erase(store);
 }
 
-// The piece of a store by threads; empty: the store stays whole.
-Shape piece_of(const Op &store, const Product &matmul) {
-  constexpr int64_t piece_bytes = 128;
-  const Type &tile = store.operand(1)->type;
-  const Value *mask = store.operand_or_null(2);
-  std::optional<int> columns = matmul.axis_of_columns(store.operand(1));
-  if (!store.operand(0)->type.is_view() || !columns)
-    return {};
-  Shape piece = tile.shape;
-  int64_t &extent = piece[size_t(*columns)];
-  extent = std::min<int64_t>(extent, piece_bytes / bytes_of(tile.elem));
-  bool is_cut = mask ? bounds_of(mask, tile.rank()).has_value() : piece != tile.shape;
-  return is_cut ? piece : Shape();
-}
-
-// Cuts a store by threads into pieces.
+// Cuts a store by threads into pieces. A loaded tile has a buffer of one stage: the next piece is
+// loaded once all threads have this one.
 void cut(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sliced) {
   Value *view = store->operand(0), *mask = store->operand_or_null(2);
-  const Shape piece = piece_of(*store, matmul);
   const int axis = *matmul.axis_of_columns(store->operand(1));
+  const Shape piece = piece_of_store(*store, axis);
+  std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
+  std::optional<LoadedTile> loaded;
+  if (const Op *load = loaded_by_tma(store->operand(1))) {
+    const Value *map = load->operand(0);
+    int contiguous = contiguous_tile_axis(*map->op, int(piece.size()));
+    Type type = load->result()->type.with_shape(piece);
+    Value *buffer = allocate_stages(fn, *store, type, contiguous, 1);
+    buffer->name = map->name;
+    loaded.emplace(LoadedTile{fn, *load, store, slices, buffer});
+    loaded->start_first(matmul);
+  }
+
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
-  std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
   slices[0].load(builder);
   for (size_t i = 0; i < slices.size(); i++) {
     if (i + 1 < slices.size())
       slices[i + 1].load(builder);
+    if (loaded) {
+      slices[i].set(builder, *loaded->load.result(), loaded->piece(builder, int64_t(i)));
+      builder.create(Opcode::barrier_, {});
+      loaded->start_next(builder, int64_t(i));
+    }
     const Part &part = slices[i].part();
     Value *part_of_memory = part_of_view(builder, *view, part);
     Value *on = mask ? part_of_bounds(builder, mask, part) : nullptr;
@@ -227,7 +389,10 @@ void stage_epilogue(Function &fn, const Schedule &schedule) {
   });
   if (!matmul || is_in_parts)
     return;
-  std::erase_if(stored, [&](const Op *store) { return piece_of(*store, *matmul).empty(); });
+  std::erase_if(stored, [&](const Op *store) {
+    std::optional<int> columns = matmul->axis_of_columns(store->operand(1));
+    return !columns || piece_of_store(*store, *columns).empty();
+  });
   std::vector<Op *> all = staged;
   all.insert(all.end(), stored.begin(), stored.end());
   const SlicedTiles sliced(fn, all);

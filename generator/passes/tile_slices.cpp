@@ -110,7 +110,18 @@ Value *part_of_bounds(Builder &builder, const Value *mask, const Part &part) {
   return builder.in_bounds(emit_limits(builder, part.shape, *bounds), part.shape);
 }
 
-SlicedTiles::SlicedTiles(Function &fn, const std::vector<Op *> &stores) {
+Shape piece_of_store(const Op &store, int axis) {
+  constexpr int64_t piece_bytes = 128; // of a row
+  const Type &tile = store.operand(1)->type;
+  const Value *mask = store.operand_or_null(2);
+  Shape piece = tile.shape;
+  int64_t &extent = piece[size_t(axis)];
+  extent = std::min<int64_t>(extent, piece_bytes / bytes_of(tile.elem));
+  bool is_cut = mask ? bounds_of(mask, tile.rank()).has_value() : piece != tile.shape;
+  return store.operand(0)->type.is_view() && is_cut ? piece : Shape();
+}
+
+SlicedTiles::SlicedTiles(Function &fn, const std::vector<Op *> &stores) : threads_(32 * fn.warps) {
   Users users(*fn.body);
   std::set<const Block *> blocks;
   for (const Op *store : stores) {
@@ -130,6 +141,11 @@ SlicedTiles::SlicedTiles(Function &fn, const std::vector<Op *> &stores) {
                       [&](const Op *user) { return only_stored_.count(user); }))
         only_stored_.insert(&op);
     }
+}
+
+bool SlicedTiles::fits_twice(const Part &part) const {
+  constexpr int64_t max_elements = 32; // each takes a register until it is packed
+  return element_count(part.shape) <= max_elements * threads_;
 }
 
 bool SlicedTiles::is_index(const Value *tile) const {
@@ -187,14 +203,20 @@ void Slice::load(Builder &builder, Value *tile, const Part &part) {
   if (is_uncut(tile, part) || !sliced_.contains(tile, part, store_))
     return;
   const Op &op = *tile->op;
-  if (!op.is(Opcode::load_)) {
-    for (size_t i = 0; i < op.operands.size(); i++)
-      load(builder, op.operand(i), part_of_operand(op, i, part));
+  if (op.is(Opcode::load_)) {
+    if (sliced_.fits_twice(part))
+      loaded(builder, tile, part);
     return;
   }
-  Value *&loaded = loaded_[{tile, part}];
-  if (loaded)
-    return;
+  for (size_t i = 0; i < op.operands.size(); i++)
+    load(builder, op.operand(i), part_of_operand(op, i, part));
+}
+
+Value *Slice::loaded(Builder &builder, Value *tile, const Part &part) {
+  Value *&result = loaded_[{tile, part}];
+  if (result)
+    return result;
+  const Op &op = *tile->op;
   Value *mask = op.operand_or_null(1), *other = op.operand_or_null(2);
   if (mask && !mask->type.is_scalar()) {
     Value *bounds = part_of_bounds(builder, mask, part);
@@ -202,8 +224,9 @@ void Slice::load(Builder &builder, Value *tile, const Part &part) {
   }
   if (other)
     other = compute(builder, other, part);
-  loaded = builder.load(part_of_view(builder, *op.operand(0), part), mask, other);
-  keep_cache_hint(*loaded->op, op);
+  result = builder.load(part_of_view(builder, *op.operand(0), part), mask, other);
+  keep_cache_hint(*result->op, op);
+  return result;
 }
 
 Value *Slice::compute(Builder &builder, Value *tile, const Part &part) {
@@ -215,10 +238,9 @@ Value *Slice::compute(Builder &builder, Value *tile, const Part &part) {
   if (!sliced_.contains(tile, part, store_)) {
     result = leaf_(builder, tile, part);
   } else if (tile->op->is(Opcode::load_)) {
-    load(builder, tile, part);
-    result = loaded_.at({tile, part});
+    result = loaded(builder, tile, part);
     if (is_full(tile))
-      result = leaf_(builder, result, {part.shape, std::vector<int64_t>(part.shape.size(), 0)});
+      result = leaf_(builder, result, first(part));
   } else {
     std::vector<Value *> operands;
     for (size_t i = 0; i < tile->op->operands.size(); i++)

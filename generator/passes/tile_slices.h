@@ -29,6 +29,10 @@ ir::Value *part_of_view(ir::Builder &builder, const ir::Value &whole, const Part
 /// The part of a mask that is a conjunction of bounds; null: the mask is not.
 ir::Value *part_of_bounds(ir::Builder &builder, const ir::Value *mask, const Part &part);
 
+/// The piece of a store by threads, cut along `axis`; empty: the store stays whole. Its pointers must
+/// be a view, and its mask made of bounds.
+ir::Shape piece_of_store(const ir::Op &store, int axis);
+
 /// Which tiles the stores of a block compute part by part: results of element-wise operations,
 /// broadcasts and loads. Another user of a tile of full size needs all of it in registers, so that
 /// tile is not sliced.
@@ -39,13 +43,18 @@ public:
 
   /// Whether `store` computes the part of `tile` from parts of the operands of `tile`.
   bool contains(const ir::Value *tile, const Part &part, const ir::Op &store) const;
+  /// Whether only the stores need the result of `op`.
+  bool is_only_stored(const ir::Op &op) const { return only_stored_.count(&op); }
+  /// Whether a thread has registers for its elements of two such parts.
+  bool fits_twice(const Part &part) const;
 
 private:
   bool finds(const ir::Value *tile, const Part &part, const ir::Op &store) const;
   bool is_index(const ir::Value *tile) const;
 
-  std::set<std::pair<const ir::Op *, const ir::Op *>>
-      movable_;                          // a load, and the store it may move to
+  int64_t threads_;
+  // Pairs of a load and the store that it may move to.
+  std::set<std::pair<const ir::Op *, const ir::Op *>> movable_;
   std::set<const ir::Op *> only_stored_; // the stores, and operations whose results only they need
   mutable std::map<std::tuple<const ir::Value *, ir::Shape, const ir::Op *>, bool> found_;
   mutable std::map<const ir::Value *, bool> index_;
@@ -62,17 +71,26 @@ public:
 
   const Part &part() const { return part_; }
 
-  /// Emits the loads that `compute` needs.
+  /// Emits the loads that `compute` needs, but not those of many elements: another slice is in
+  /// registers, too.
   void load(ir::Builder &builder) { load(builder, store_.operand(1), part_); }
+  /// Sets the part of a loaded tile of full size, which `compute` then does not load.
+  void set(ir::Builder &builder, const ir::Value &tile, ir::Value *part) {
+    computed_[{&tile, part_}] = leaf_(builder, part, first(part_));
+  }
   /// Emits everything else. Returns the part.
   ir::Value *compute(ir::Builder &builder) { return compute(builder, store_.operand(1), part_); }
 
 private:
   void load(ir::Builder &builder, ir::Value *tile, const Part &part);
+  ir::Value *loaded(ir::Builder &builder, ir::Value *tile, const Part &part);
   ir::Value *compute(ir::Builder &builder, ir::Value *tile, const Part &part);
   // Whether parts of `tile` are the tile itself, such as a column that is broadcast along the rows.
   bool is_uncut(const ir::Value *tile, const Part &part) const;
   bool is_full(const ir::Value *tile) const;
+  static Part first(const Part &part) {
+    return {part.shape, std::vector<int64_t>(part.shape.size(), 0)};
+  }
 
   const SlicedTiles &sliced_;
   const ir::Op &store_;

@@ -67,10 +67,12 @@ void Machine::mbarrier_arrive(const Op &op) {
   if (!at)
     return;
   Mbarrier &here = mbarrier(*at);
-  if (op.has(attr::bytes_) && (!is_producer() || producers_ > 1))
+  if (op.has(attr::bytes_) && is_producer() && producers_ > 1)
     find(Report::Kind::wrong_warps, op, -1, "bytes are announced by one thread");
   here.announced += op.get(attr::bytes_);
-  int arrivals = is_producer() ? producers_ : std::max(fn_.warps, 1); // one per warp
+  int arrivals = op.has(attr::bytes_) ? 1
+                 : is_producer()      ? producers_
+                                      : std::max(fn_.warps, 1); // one per warp
   int64_t phase = here.phases;
   for (int i = 0; i < arrivals && !ended_; i++) {
     if (here.to_arrive == 0 || here.phases != phase)
@@ -122,7 +124,7 @@ bool Machine::land_for(const Wait &wait) {
 }
 
 void Machine::tma_load_async(const Op &op) {
-  if (!is_producer() || producers_ > 1)
+  if (is_producer() && producers_ > 1)
     find(Report::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
   Element *to = stage(op, op.operand(1), op.operand(2));
   std::optional<At> at = mbarrier_of(op, 3);

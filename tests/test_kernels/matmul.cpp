@@ -236,6 +236,54 @@ Run fused(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
+// All matrices but A have N elements in a row.
+Run residual(const Variant &variant, std::mt19937 &random, int steps) {
+  const bool stores_sum = variant.number("STORE_SUM");
+  int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 8,
+          k = std::max(steps * variant.number("TK") - 3, 0);
+  Run run;
+  run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n) + " K=" + std::to_string(k);
+  auto matrix = [&](const char *name, int64_t rows, std::mt19937 *values) {
+    return add_matrix(run.memory, name, {variant.type()}, rows, n, n, values);
+  };
+  Matrix a =
+      add_matrix(run.memory, "A", {variant.type()}, m, k, distance_between_rows(k, 8), &random);
+  Matrix b = matrix("B", k, &random), c = matrix("C", m, nullptr), d = matrix("D", m, &random), h;
+  int bias = run.memory.add("bias", variant.type(), draw(random, size_t(n)));
+  if (stores_sum)
+    h = matrix("H", m, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.num_sms = 2;
+  run.launch.arguments = {Element::pointer(a.buffer),
+                          Element::pointer(b.buffer),
+                          Element::pointer(c.buffer),
+                          Element::pointer(bias),
+                          Element::pointer(d.buffer),
+                          Element::pointer(stores_sum ? h.buffer : 0, stores_sum ? 0 : -1),
+                          integer(m),
+                          integer(n),
+                          integer(k),
+                          integer(a.ld)};
+  run.check = [=](const Memory &memory) {
+    auto sum = [&](int64_t row, int64_t column) {
+      double result = memory[bias].elements[size_t(column)].number;
+      for (int64_t i = 0; i < k; i++)
+        result += value_at(memory, a, row, i) * value_at(memory, b, i, column);
+      return result;
+    };
+    std::string wrong = check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      return rounded(variant.type(),
+                     std::max(sum(row, column), 0.0) + value_at(memory, d, row, column));
+    });
+    if (!wrong.empty() || !stores_sum)
+      return wrong;
+    return check_matrix(memory, h, [&](int64_t row, int64_t column) {
+      return rounded(variant.type(), sum(row, column));
+    });
+  };
+  return run;
+}
+
 // Block columns with `steps` blocks (one of them twice), with no block, and with one block.
 Run block_sparse(const Variant &variant, std::mt19937 &random, int steps) {
   int64_t block = variant.number("BLOCK"), m = grid_x * variant.number("TM") - 5;
@@ -285,6 +333,7 @@ std::vector<TestKernel> more_products() {
       {"kernels/matmul_split.tc", false, split, any, Schedules::plain},
       {"kernels/matmul_strided.tc", false, products<strided>, any, Schedules::plain},
       {"tests/test_kernels/heads_matmul.tc", false, products<heads>, any},
+      {"tests/test_kernels/residual_matmul.tc", false, products<residual>, any},
   };
   for (TestKernel &test_kernel : list)
     test_kernel.locks = test_kernel.file == "kernels/matmul_split.tc";
