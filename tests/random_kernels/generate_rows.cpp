@@ -1,8 +1,9 @@
 // Generates row kernels: each program reduces the rows of a matrix. See generator.h.
 //
 // A program has one row or several. A loop over the tiles of the row computes totals: sums, minima,
-// maxima, bitwise operations; or the place of an extreme element. A last loop may change each
-// element with these totals, and store it, as softmax and layer norm do.
+// maxima, bitwise operations; the place of an extreme element; or the sum of exponentials below the
+// max so far. A last loop may change each element with these totals, and store it, as softmax and
+// layer norm do.
 //
 // Styles: tiles of one or two axes; rows along either axis of the matrix; incremented or recomputed
 // addresses; masks by the length of the row, by a length for each row, by the number of rows.
@@ -70,6 +71,12 @@ struct Generator::RowSearch {
   int other = -1;            // a variable: another value at the place; -1 = none
 };
 
+// The greatest element of each place of the tile, and the sum of exponentials below it: variables.
+struct Generator::RowExponentials {
+  int key = -1, sum = -1;
+  Op exp = Op::exp; // or exp2
+};
+
 // The rows of a program.
 struct Generator::Row {
   Shape tile;
@@ -100,6 +107,7 @@ struct Generator::Row {
   bool is_partial = false; // the element is undefined where the mask is off
   std::vector<RowTotal> totals;
   std::optional<RowSearch> search;
+  std::optional<RowExponentials> exponentials;
 
   bool is_per_row(const Shape &shape) const {
     return across < 0 ? shape.empty() : shape == Shape{rows};
@@ -737,6 +745,40 @@ void Generator::add_search(Row &row) {
   row.search = search;
 }
 
+// Adds exponentials of the elements of this iteration to a sum, which it rescales to a larger max.
+void Generator::add_exponentials(Row &row) {
+  const Scalar scalar = row.element.expr.type.scalar;
+  if (!is_float(scalar) || is_small_float(scalar) || bits_of(scalar) > 32)
+    return;
+  policy_.may_round = true;
+  const Type tile{Scalar::float_, false, row.tile};
+  Made value = converted(Scalar::float_, row.element);
+  Made start = number_literal(Scalar::float_, std::floor(value.range.low));
+  if (row.inside)
+    value = {conditional(row.inside->expr, std::move(value.expr), start.expr),
+             hull(value.range, start.range)};
+  value = of(declare_value("v", tile, std::move(value)));
+  RowExponentials found{new_carried("t", tile), new_carried("u", tile)};
+  known(found.key).range = hull(start.range, value.range);
+  known(found.sum).range = {0, double(row.iterations), 0, true};
+  row.before.push_back(declare(found.key, std::move(start.expr)));
+  row.before.push_back(declare(found.sum, literal(Scalar::int32, 0)));
+
+  Expr key = of(found.key).expr;
+  Made larger{binary(Op::max, key, value.expr), known(found.key).range};
+  larger = of(declare_value("g", tile, std::move(larger)));
+  const Op exp = draw_.chance(70) ? Op::exp : Op::exp2;
+  auto below = [&](Expr element) { return unary(exp, binary(Op::sub, element, larger.expr)); };
+  Expr term = below(value.expr);
+  if (row.inside)
+    term = conditional(row.inside->expr, std::move(term), real_literal(Scalar::float_, 0));
+  Expr old = binary(Op::mul, of(found.sum).expr, below(std::move(key)));
+  emit(assign(found.sum, binary(Op::add, std::move(old), std::move(term))));
+  emit(assign(found.key, larger.expr));
+  found.exp = exp;
+  row.exponentials = found;
+}
+
 // Reduces a tile along its rows.
 Made Generator::along_rows(const Row &row, Made value, Position how) {
   std::vector<Position> positions(row.tile.size(), how);
@@ -811,6 +853,22 @@ void Generator::finish_search(Row &row, const RowSearch &search) {
   row.results.push_back(std::move(found));
   row.results.push_back(
       along_rows(row, std::move(chosen), search.is_first ? Position::min : Position::max));
+}
+
+// Reduces the greatest elements, and the sums of exponentials below them, to the row's results.
+void Generator::finish_exponentials(Row &row, const RowExponentials &found) {
+  Made key = of(found.key), sum = of(found.sum);
+  if (draw_.chance(15)) {
+    store_result_of_row(row, key);
+    return store_result_of_row(row, sum);
+  }
+  Made top = along_rows(row, key, Position::max);
+  Type named = top.expr.type;
+  top = of(declare_value("s", named, std::move(top)));
+  Expr below = binary(Op::sub, key.expr, in_tile(row, top).expr);
+  Expr scaled = binary(Op::mul, sum.expr, unary(found.exp, std::move(below)));
+  row.results.push_back(std::move(top));
+  store_result_of_row(row, along_rows(row, {std::move(scaled), sum.range}, Position::sum));
 }
 
 // A further value for each row, from the results.
@@ -891,12 +949,15 @@ void Generator::reduce_row(Row &row) {
   std::vector<Stmt> around = collect([&] {
     walk_row(row, [&] {
       load_element(row);
-      const bool searches = draw_.chance(15);
+      const int64_t drawn = draw_.between(1, 100);
+      const bool searches = drawn <= 15, has_exponentials = drawn > 90;
       for (int count = searches ? draw_.pick({0, 0, 0, 1}) : draw_.pick({1, 1, 1, 2, 2, 3});
            count > 0; count--)
         add_to_total(row);
       if (searches)
         add_search(row);
+      if (has_exponentials)
+        add_exponentials(row);
       if (!row.is_partial && draw_.chance(4)) { // not a total
         int last = new_carried("v", {type(row.x.base).scalar, false, row.tile});
         row.before.push_back(declare(last, literal(Scalar::int32, 0)));
@@ -914,6 +975,9 @@ void Generator::reduce_row(Row &row) {
   if (row.search)
     finish_search(row, *row.search);
   row.search.reset();
+  if (row.exponentials)
+    finish_exponentials(row, *row.exponentials);
+  row.exponentials.reset();
   for (int count = draw_.pick({0, 0, 1, 2}); count > 0; count--)
     derive_result(row);
 }

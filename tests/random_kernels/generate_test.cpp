@@ -105,8 +105,8 @@ TEST_CASE("generate: every compiler builds a generator of the same kernels") {
     Draw draw(seed);
     variants += source_of(variant_of(kernel, draw));
   }
-  CHECK(tritonc::test::hash_of(kernels) == 1809078619486942361u);
-  CHECK(tritonc::test::hash_of(variants) == 8009081228355426776u);
+  CHECK(tritonc::test::hash_of(kernels) == 1787383137640403291u);
+  CHECK(tritonc::test::hash_of(variants) == 9688185426397175476u);
 }
 
 TEST_CASE("generate: kernels are valid, and most of them store something") {
@@ -121,7 +121,9 @@ TEST_CASE("generate: kernels are valid, and most of them store something") {
       for (bool written : contents.written)
         stores |= written;
     storing += stores;
-    if (made.policy != std::string("rounded") && made.policy != std::string("functions"))
+    const bool has_exponentials = source_of(made.kernel).find("exp") != std::string::npos;
+    if (made.policy != std::string("rounded") && made.policy != std::string("functions") &&
+        !has_exponentials)
       CHECK(made.evaluation.is_exact());
   }
   CHECK(storing > 180);

@@ -188,6 +188,7 @@ private:
   // generate_rows.cpp: reductions of rows, and loops that use them, as in softmax
   struct Row;
   struct RowSearch;
+  struct RowExponentials;
   struct RowTotal;
   struct RowView;
   void row_kernel();
@@ -214,9 +215,11 @@ private:
   void add_to_total(Row &row);
   void emit_total(const Row &row, const RowTotal &total, Expr value);
   void add_search(Row &row);
+  void add_exponentials(Row &row);
   Made along_rows(const Row &row, Made value, Position how);
   void finish_total(Row &row, const RowTotal &total);
   void finish_search(Row &row, const RowSearch &search);
+  void finish_exponentials(Row &row, const RowExponentials &found);
   void derive_result(Row &row);
   void load_label(Row &row);
   void store_result_of_row(Row &row, const Made &value);
