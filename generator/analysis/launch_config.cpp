@@ -139,7 +139,7 @@ namespace {
 
 Requirement requirement(const Op &op) {
   Expr equal = Expr::binary(Expr::Kind::eq, expression(op.operand(0)), expression(op.operand(1)));
-  return {std::move(equal), "each loop runs once"};
+  return {std::move(equal), std::string(op.get(attr::text_))};
 }
 
 // The shared memory for the stages that a launch uses, which must exist.

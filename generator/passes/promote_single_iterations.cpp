@@ -60,7 +60,7 @@ void require_single_iterations(Function &fn, const std::vector<Op *> &loops) {
     Builder builder = Builder::before(fn, loop);
     builder.set_location(loop->location);
     Value *one = builder.i32(1);
-    builder.create(Opcode::launch_requires_, {count, one});
+    builder.create(Opcode::launch_requires_, {count, one})->set(attr::text_, "each loop runs once");
   }
 }
 

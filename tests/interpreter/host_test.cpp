@@ -133,22 +133,24 @@ TEST_CASE("launch_blocks: reports invalid numbers of blocks") {
 }
 
 TEST_CASE("launch_requires: reported if it does not hold") {
-  check_y(ran("%three = add %one, %two : i32\n launch_requires %n, %three\n %m = num_sms : i32\n"
-              "launch_requires %m, %n\n" +
+  check_y(ran("%three = add %one, %two : i32\n launch_requires %n, %three {text = \"a\"}\n %m = "
+              "num_sms : i32\n"
+              "launch_requires %m, %n {text = \"a\"}\n" +
                   block + "%v = add %b, %one : i32\n" + store,
               {2, 1, 1}),
           {1, 2});
-  CHECK(ran("launch_requires %n, %two\n", {2, 1, 1}).kinds() == std::vector{Kind::not_launched});
-  CHECK(ran("%m = num_sms : i32\n launch_requires %one, %m\n", {1, 1, 1}).kinds() ==
+  CHECK(ran("launch_requires %n, %two {text = \"a\"}\n", {2, 1, 1}).kinds() ==
+        std::vector{Kind::not_launched});
+  CHECK(ran("%m = num_sms : i32\n launch_requires %one, %m {text = \"a\"}\n", {1, 1, 1}).kinds() ==
         std::vector{Kind::not_launched});
   // A division by zero has no value.
   CHECK(ran("%none = sub %one, %one : i32\n %u = div %one, %none : i32\n"
-            "launch_requires %u, %u\n",
+            "launch_requires %u, %u {text = \"a\"}\n",
             {1, 1, 1})
             .kinds() == std::vector{Kind::not_launched});
-  CHECK(
-      ran("%id = program_id {axis = 0} : i32\n launch_requires %id, %id\n", {1, 1, 1}).kinds()[0] ==
-      Kind::not_on_host);
+  CHECK(ran("%id = program_id {axis = 0} : i32\n launch_requires %id, %id {text = \"a\"}\n",
+            {1, 1, 1})
+            .kinds()[0] == Kind::not_on_host);
 }
 
 TEST_CASE("workspace: shared by the launch, sized by the host, poison") {

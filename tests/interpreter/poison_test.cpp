@@ -211,7 +211,8 @@ std::vector<Case> cases() {
       {"%r = atomic %p, %b, %m {op = \"exchange\"} : f32[8]", "...xxxxx"},
       {"%r = atomic_cas %p, %b, %b, %m : f32[8]", "...xxxxx"},
       // Host values.
-      {"%one = constant {value = 1} : i32\n launch_blocks %one\n launch_requires %n, %n\n"
+      {"%one = constant {value = 1} : i32\n launch_blocks %one\n launch_requires %n, %n {text = "
+       "\"a\"}\n"
        "%h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",
        "........", "i32"},

@@ -234,9 +234,10 @@ TEST_CASE("launch_config: launch_blocks sets blocks and cluster") {
 }
 
 TEST_CASE("launch_config: launch_requires is a guard") {
-  LaunchConfig schedule = launch_config(function("%one = constant {value = 1} : i32\n"
-                                                 "launch_requires %n, %one\n"
-                                                 "%m = num_sms : i32\n launch_requires %m, %n"));
+  LaunchConfig schedule =
+      launch_config(function("%one = constant {value = 1} : i32\n"
+                             "launch_requires %n, %one {text = \"each loop runs once\"}\n"
+                             "%m = num_sms : i32\n launch_requires %m, %n {text = \"a\"}"));
   REQUIRE(schedule.guards.size() == 2);
   CHECK(text_of(schedule.guards[0].condition) == "(p1 == 1)");
   CHECK(text_of(schedule.guards[1].condition) == "(sms == p1)");

@@ -430,7 +430,8 @@ TEST_CASE("verify: valid Hopper operations have no error") {
       "%1 = block_id {axis = 2} : i32\n %2 = num_blocks {axis = 0} : i32",
       "%1 = num_sms : i32\n %2 = host_value %1 : i32\n %3 = host_value %l : i64\n"
       "launch_blocks %2, %n, %n {cluster = 2}",
-      "%1 = num_sms : i32\n launch_requires %1, %n\n launch_requires %n, %1",
+      "%1 = num_sms : i32\n launch_requires %1, %n {text = \"a\"}\n launch_requires %n, %1 {text = "
+      "\"a\"}",
       "%1 = workspace %l : ptr<f32>\n dependency_wait\n launch_dependents",
       "%1 = tensor_map %p, %l, %l, %one {swizzle = 128} : map<f16>[64]",
       "%1 = tensor_map %p, %l, %l, %l, %one, %l : map<f16>[8,8]",
@@ -482,9 +483,9 @@ TEST_CASE("verify: blocks and host values") {
   check_for_hopper("launch_blocks %n {cluster = 0}", "{cluster} is positive");
   check_for_hopper("launch_blocks %l", "numbers of blocks are i32");
   check_for_hopper("launch_blocks", "wrong number of operands");
-  check_for_hopper(in_branch + "launch_requires %n, %n" + end, top);
-  check_for_hopper("launch_requires %n, %l", "both sides of a requirement are i32");
-  check_for_hopper("launch_requires %l, %n", "both sides of a requirement are i32");
+  check_for_hopper(in_branch + "launch_requires %n, %n {text = \"a\"}" + end, top);
+  check_for_hopper("launch_requires %n, %l {text = \"a\"}", "both sides of a requirement are i32");
+  check_for_hopper("launch_requires %l, %n {text = \"a\"}", "both sides of a requirement are i32");
   check_for_hopper("launch_requires %n", "wrong number of operands");
   check_for_hopper("%1 = launch_blocks %n : i32", "wrong number of results");
 }
