@@ -17,7 +17,8 @@
 //
 // Method:  The launch takes this schedule only if each loop runs once. The code of the loop takes
 //          the place of the loop, with counter 0 and the initial values. A load of the same elements
-//          as an earlier load becomes that load.
+//          as an earlier load becomes that load. A minimum or maximum starts from the elements, and
+//          is combined with its initial value last.
 // Needs:   canonical loops (expand_inductions) and views (form_views).
 // Ensures: no loop of the function's body remains.
 // Limits:  inner loops stay.
@@ -90,6 +91,32 @@ void merge_loads(Function &fn) {
   }
 }
 
+// Combines a minimum or maximum with its initial value after the reduction: once, not for each
+// element.
+void start_after_reducing(Function &fn, Op *reduce) {
+  const std::string name(reduce->get(attr::op_));
+  const bool has_one_order = name == "min" || name == "max" || name == "umin" || name == "umax";
+  Op *combined = reduce->operand(0)->op;
+  if (!has_one_order || !combined || combined->code != *combining_op(name) ||
+      count_uses(*fn.body, combined->result()) > 1)
+    return;
+  for (size_t i : {0, 1}) {
+    Value *start = const_cast<Value *>(scalar_of(combined->operand(i)));
+    if (!start || !start->type.is_scalar())
+      continue;
+    reduce->operands[0] = combined->operand(1 - i);
+    Builder builder = Builder::after(fn, reduce);
+    builder.set_location(combined->location);
+    const Type &type = reduce->result()->type;
+    Value *all = builder.binary(combined->code, reduce->result(),
+                                type.is_scalar() ? start : builder.splat(start, type.shape));
+    all->name = reduce->result()->name;
+    replace_uses(*fn.body, reduce->result(), all);
+    all->op->operands[0] = reduce->result();
+    return;
+  }
+}
+
 } // namespace
 
 bool try_promoting(Function &fn) {
@@ -103,6 +130,9 @@ bool try_promoting(Function &fn) {
   for (Op *loop : loops)
     promote(fn, loop);
   merge_loads(fn);
+  for (Op *op : std::vector<Op *>(fn.body->ops))
+    if (op->is(Opcode::reduce_))
+      start_after_reducing(fn, op);
   return true;
 }
 
