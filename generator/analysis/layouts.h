@@ -28,6 +28,10 @@ ir::LinearLayout vector_layout(const ir::Shape &shape, int contiguous, int vecto
 ir::LinearLayout memory_layout(const ir::Value *pointers, const ir::Value *mask,
                                const ir::Function &fn, int blocks = 1);
 
+/// The layout of a tile of rows that follow one another in shared memory: adjacent lanes have the
+/// elements of a row, several each.
+ir::LinearLayout rows_layout(const ir::Shape &shape, int warps);
+
 /// The axis along which adjacent registers of a thread hold adjacent elements.
 int register_axis(const ir::LinearLayout &layout);
 
@@ -49,6 +53,9 @@ bool fills_sectors(const ir::LinearLayout &layout, const ir::Value *pointers,
 /// swizzled: eight rows have their 16-byte chunks of one column in different banks. So ldmatrix and
 /// vector accesses along a column have no bank conflicts.
 ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int element_bytes);
+
+/// A buffer in shared memory for a tile of `shape`, in row-major order.
+ir::LinearLayout row_major_layout(const ir::Shape &shape);
 
 /// Returns whether elements along `axis` of a stage are contiguous in the buffer.
 bool has_neighbors(const ir::Type &buffer, int axis);

@@ -261,6 +261,21 @@ struct Verifier {
     check(fits, "the tile lies inside a stage");
   }
 
+  // `from`: the operand that is the buffer; `length`: the operand that is the length of a row.
+  void rows_in_buffer(const Op &op, size_t from, const Type &tile, size_t length) {
+    if (!buffer(op, from))
+      return;
+    const Type &stages = op.operand(from)->type;
+    check(tile.is_tile() && tile.rank() == 2 && tile.elem == stages.elem && stages.rank() == 2 &&
+              tile.elements() <= stages.shape[1],
+          "the tile has two axes, and the element type of a stage, which has one axis and at least "
+          "as "
+          "many elements");
+    for (size_t i : {length, length + 1})
+      check(op.operand(i)->type == Type::scalar(Elem::i32),
+            "the length of a row and the first element are i32");
+  }
+
   void cluster(const Op &op) {
     int64_t blocks = op.get(attr::blocks_);
     check(blocks > 1 && blocks <= 16 && std::has_single_bit(uint64_t(blocks)),
@@ -710,6 +725,10 @@ struct Verifier {
       return into_buffer(op);
     case Opcode::shared_load_:
       return from_buffer(op);
+    case Opcode::shared_load_rows_:
+      return rows_in_buffer(op, 0, op.result()->type, 2);
+    case Opcode::shared_store_rows_:
+      return rows_in_buffer(op, 1, op.operand(0)->type, 3);
     case Opcode::cluster_load_reduce_:
       return cluster_load_reduce(op);
     case Opcode::cluster_reduce_:

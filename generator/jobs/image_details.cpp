@@ -20,10 +20,17 @@ namespace {
 // Whether the layout of the result matters: true for operations that load, multiply or move data.
 // Index and mask computations follow the layout of their uses.
 bool is_placed(const Op &op) {
-  constexpr Opcode placed[] = {Opcode::load_,         Opcode::dot_,      Opcode::reduce_,
-                               Opcode::shared_alloc_, Opcode::scan_,     Opcode::shared_gather_,
-                               Opcode::shared_load_,  Opcode::wgmma_ss_, Opcode::convert_layout_,
-                               Opcode::wgmma_rs_};
+  constexpr Opcode placed[] = {Opcode::load_,
+                               Opcode::dot_,
+                               Opcode::reduce_,
+                               Opcode::shared_alloc_,
+                               Opcode::scan_,
+                               Opcode::shared_gather_,
+                               Opcode::shared_load_,
+                               Opcode::wgmma_ss_,
+                               Opcode::convert_layout_,
+                               Opcode::wgmma_rs_,
+                               Opcode::shared_load_rows_};
   return std::find(std::begin(placed), std::end(placed), op.code) != std::end(placed);
 }
 

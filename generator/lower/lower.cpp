@@ -252,6 +252,10 @@ void Lowering::lower_op(const Op &op) {
     return lower_shared_load(op);
   case Opcode::shared_gather_:
     return lower_shared_gather(op);
+  case Opcode::shared_load_rows_:
+    return lower_shared_load_rows(op);
+  case Opcode::shared_store_rows_:
+    return lower_shared_store_rows(op);
   case Opcode::async_copy_:
     return lower_async_copy(op);
   case Opcode::async_commit_:

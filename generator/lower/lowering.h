@@ -119,6 +119,11 @@ private:
   void lower_async_copy(const ir::Op &op);
 
   void lower_shared_gather(const ir::Op &op);
+  template <typename Visit>
+  void for_each_row_element(const ir::Op &op, size_t buffer, const ir::LinearLayout &layout,
+                            Visit visit);
+  void lower_shared_load_rows(const ir::Op &op);
+  void lower_shared_store_rows(const ir::Op &op);
 
   // dot.cpp, reduce.cpp and scan.cpp: matmuls by mma or fma, reductions and scans.
   void lower_dot(const ir::Op &op);

@@ -18,6 +18,8 @@
 //            dot, wgmma        the fragments of the instruction
 //            reduce, scan      one in which one warp holds the whole axis
 //            gather            the layout of the indices
+//            rows in shared    adjacent lanes have a row, several elements each
+//            memory
 //            element-wise      the layout of the first operand that has one
 //            for, while, if    the layout of the yielded value
 //            trans             of a warpgroup's accumulator: each thread keeps its elements
@@ -282,7 +284,7 @@ struct State {
   }
 
   // The layout of an operand fragment for the matmul that uses it, maybe in the next iteration, or
-  // of a tile for the epilogue.
+  // of a tile for the epilogue, or of memory for the store that uses it.
   Layout layout_of_fragment(const Value *value) {
     for (const Op *user : users.of(value)) {
       if (user->is(Opcode::for_loop_) && user->operand(0) != value)
@@ -296,6 +298,8 @@ struct State {
       for (int operand : {0, 1})
         if (user->is(Opcode::dot_) && user->operand(operand) == value)
           return shared(operand_layout(*user, operand));
+      if (user->is(Opcode::store_))
+        return shared(memory_layout(user->operand(0), user->operand_or_null(2), fn));
     }
     return default_layout(value->type);
   }
@@ -381,6 +385,8 @@ struct State {
       return shared(accumulator_layout(op));
     case Opcode::shared_load_:
       return is_staged(*op.operand(0)) ? layout_of_staged(op) : layout_of_fragment(value);
+    case Opcode::shared_load_rows_:
+      return shared(rows_layout(value->type.shape, fn.warps));
     case Opcode::wgmma_ss_:
     case Opcode::wgmma_rs_:
     case Opcode::wgmma_wait_:
@@ -612,6 +618,12 @@ struct State {
     case Opcode::shared_store_: {
       Layout layout = natural(op->operand(0));
       return demand_operand(op, 0, layout ? layout : default_layout(op->operand(0)->type));
+    }
+    case Opcode::shared_store_rows_: {
+      const Value *rows = op->operand(0);
+      Layout layout = natural(rows);
+      return demand_operand(op, 0,
+                            layout ? layout : shared(rows_layout(rows->type.shape, fn.warps)));
     }
     default:
       break;

@@ -400,10 +400,12 @@ StageIndex stage_of(const Value *value) {
 std::vector<SharedAccess> shared_accesses_of(const Op &op) {
   switch (op.code) {
   case Opcode::shared_load_:
+  case Opcode::shared_load_rows_:
   case Opcode::shared_gather_:
   case Opcode::cluster_load_reduce_:
     return {{op.operand(0)->op, stage_of(op.operand(1)), false}};
   case Opcode::shared_store_:
+  case Opcode::shared_store_rows_:
     return {{op.operand(1)->op, stage_of(op.operand(2)), true}};
   case Opcode::wgmma_ss_: {
     std::vector<SharedAccess> accesses;

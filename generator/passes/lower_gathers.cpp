@@ -18,6 +18,7 @@
 
 #include "passes/lower_gathers.h"
 
+#include "analysis/layouts.h"
 #include "ir/builder.h"
 #include "passes/shared_roundtrip.h"
 
@@ -26,13 +27,6 @@ namespace tritonc {
 using namespace ir;
 
 namespace {
-
-LinearLayout row_major_layout(const Shape &shape) {
-  LinearLayout layout{shape, {}, {}, {}, {}};
-  for (int64_t bit = 1; bit < element_count(shape); bit *= 2)
-    layout.offset.push_back(FlatIndex(bit));
-  return layout;
-}
 
 void lower(Function &fn, Op *op) {
   Builder builder = Builder::before(fn, op);

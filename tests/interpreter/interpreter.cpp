@@ -125,6 +125,10 @@ void Machine::execute(const Op &op) {
     return shared_load(op);
   case Opcode::shared_gather_:
     return shared_gather(op);
+  case Opcode::shared_load_rows_:
+    return shared_load_rows(op);
+  case Opcode::shared_store_rows_:
+    return shared_store_rows(op);
   case Opcode::async_copy_:
     return async_copy(op);
   case Opcode::async_commit_:

@@ -179,6 +179,10 @@ private:
   void shared_store(const ir::Op &op);
   void shared_load(const ir::Op &op);
   void shared_gather(const ir::Op &op);
+  template <typename Visit>
+  void for_each_row_element(const ir::Op &op, size_t buffer, const ir::Shape &shape, Visit visit);
+  void shared_load_rows(const ir::Op &op);
+  void shared_store_rows(const ir::Op &op);
   void async_copy(const ir::Op &op);
   void async_commit();
   void async_wait(const ir::Op &op);

@@ -144,6 +144,15 @@ std::vector<Case> cases() {
        "%o = stage_index %zero {offset = 1, stages = 2} : i32\n"
        "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
        "xxxxxxxx"},
+      {"%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n"
+       "%two = constant {value = 2} : i32\n"
+       "%t = shared_load_rows %s, %zero, %two, %zero : f32[2,4]\n %r = reshape %t : f32[8]",
+       ".....x.."},
+      {"%s = shared_alloc : shared<f32>[1,8]\n shared_store %b, %s, %zero\n"
+       "%two = constant {value = 2} : i32\n %c = reshape %a : f32[2,4]\n"
+       "shared_store_rows %c, %s, %zero, %two, %two\n"
+       "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
+       "....xx.."},
       // An asynchronous copy: poison before the wait, zeros where it is masked off.
       {"%s = shared_alloc : shared<f32>[1,8]\n async_copy %vx, %s, %zero, %yes {vector = 1}\n"
        "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n async_commit\n"

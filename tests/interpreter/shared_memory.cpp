@@ -102,6 +102,37 @@ void Machine::shared_gather(const Op &op) {
   });
 }
 
+// Calls `visit(i, element)` for each element i of a tile of rows that follow one another in a stage,
+// up to the length of a row. `buffer`: the first operand of four: stage, length, first element.
+template <typename Visit>
+void Machine::for_each_row_element(const Op &op, size_t buffer, const Shape &shape, Visit visit) {
+  Element *stage_start = stage(op, op.operand(buffer), op.operand(buffer + 1));
+  const Element &length = scalar(op.operand(buffer + 2)), &first = scalar(op.operand(buffer + 3));
+  if (length.poison || first.poison)
+    return find(Report::Kind::poison_address, op, -1, "the place of its rows was never there");
+  for (int64_t row = 0; stage_start && row < shape[0]; row++)
+    for (int64_t column = 0; column < std::min(shape[1], length.integer); column++) {
+      const int64_t at = first.integer + row * length.integer + column;
+      if (at < 0 || at >= op.operand(buffer)->type.shape[1])
+        return find(Report::Kind::bad_slot, op, -1,
+                    "element " + std::to_string(at) + " of a stage");
+      visit(size_t(row * shape[1] + column), stage_start[at]);
+    }
+}
+
+void Machine::shared_load_rows(const Op &op) {
+  Tile loaded(size_t(op.result()->type.elements())); // zeros
+  for_each_row_element(op, 0, op.result()->type.shape,
+                       [&](size_t i, const Element &element) { loaded[i] = element; });
+  define(op, [&](size_t i) { return loaded[i]; });
+}
+
+void Machine::shared_store_rows(const Op &op) {
+  const Tile &elements = tile(op.operand(0));
+  for_each_row_element(op, 1, op.operand(0)->type.shape,
+                       [&](size_t i, Element &to) { to = elements[i]; });
+}
+
 void Machine::async_copy(const Op &op) {
   Element *to = stage(op, op.operand(1), op.operand(2));
   const Element &wanted = scalar(op.operand(3));

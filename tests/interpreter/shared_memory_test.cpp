@@ -49,6 +49,23 @@ TEST_CASE("shared_load: part of a stage, with permuted axes") {
   CHECK(ran.y() == std::vector<double>{8, 12, 9, 13, 10, 14, 11, 15});
 }
 
+TEST_CASE("rows in shared memory: follow one another, and end in zeros when loaded") {
+  auto ran = [](const std::string &length, const std::string &first) {
+    return Ran("%three = constant {value = 3} : i32\n %one = constant {value = 1} : i32\n"
+               "%s = shared_alloc : shared<f32>[1,8]\n %a = load %p : f32[8]\n"
+               "%r = reshape %a : f32[2,4]\n shared_store %a, %s, %zero\n"
+               "%m = neg %r : f32[2,4]\n shared_store_rows %m, %s, %zero, %three, %one\n"
+               "%t = shared_load_rows %s, %zero, " +
+               length + ", " + first + " : f32[2,4]\n %f = reshape %t : f32[8]\n store %q, %f");
+  };
+  // The buffer has 0, -0, -1, -2, -4, -5, -6, 7.
+  CHECK(ran("%three", "%one").text() == "");
+  CHECK(ran("%three", "%one").y() == std::vector<double>{0, -1, -2, 0, -4, -5, -6, 0});
+  CHECK(ran("%one", "%three").y() == std::vector<double>{-2, 0, 0, 0, -4, 0, 0, 0});
+  CHECK(ran("%zero", "%one").y() == std::vector<double>(8, 0));
+  CHECK(ran("%three", "%three").kinds() == std::vector{Kind::bad_slot});
+}
+
 TEST_CASE("shared_store: part of a stage keeps the rest") {
   Ran ran("%s = shared_alloc : shared<f32>[1,2,4]\n %a = load %p : f32[8]\n"
           "%r = reshape %a : f32[2,4]\n shared_store %r, %s, %zero\n %m = neg %r : f32[2,4]\n"

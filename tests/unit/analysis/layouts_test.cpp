@@ -201,6 +201,40 @@ TEST_CASE("memory_layout: narrows accesses to use all threads") {
   CHECK(access_width(layout, value_named(fn, "v"), nullptr, fn) == 1);
 }
 
+TEST_CASE("rows_layout: adjacent lanes have a row, and all threads have elements") {
+  struct {
+    Shape shape;
+    int warps;
+    int lanes, columns; // per row; of a thread in a row
+  } cases[] = {{{128, 32}, 4, 4, 8},  {{64, 64}, 4, 8, 8},    {{32, 128}, 4, 16, 8},
+               {{8, 512}, 4, 32, 16}, {{4, 1024}, 4, 32, 32}, {{1, 8}, 4, 8, 1}};
+  for (const auto &[shape, warps, lanes, columns] : cases) {
+    CAPTURE(shape[0]);
+    LinearLayout layout = rows_layout(shape, warps);
+    std::set<FlatIndex> all, of_row, of_thread;
+    for (uint32_t warp = 0; warp < uint32_t(warps); warp++)
+      for (uint32_t lane = 0; lane < 32; lane++)
+        for (uint32_t r = 0; r < uint32_t(layout.registers()); r++) {
+          const FlatIndex index = layout.index(r, lane, warp);
+          all.insert(index);
+          if (warp == 0 && r == 0 && index < FlatIndex(shape[1]))
+            of_row.insert(index);
+          if (warp == 0 && lane == 0 && index < FlatIndex(shape[1]))
+            of_thread.insert(index);
+        }
+    CHECK(all.size() == size_t(element_count(shape)));
+    CHECK(of_row.size() == size_t(lanes));
+    CHECK(of_thread.size() == size_t(columns));
+    CHECK(layout.warps() == warps);
+  }
+}
+
+TEST_CASE("row_major_layout: the offset is the index") {
+  LinearLayout layout = row_major_layout({4, 8});
+  for (FlatIndex index = 0; index < 32; index++)
+    CHECK(layout.offset_of(index) == index);
+}
+
 TEST_CASE("access_width: is the minimum of layout and memory width") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[32,64]

@@ -45,6 +45,8 @@ TEST_CASE("verify: valid operations have no error") {
       "%1 = cmp %s, %s {pred = \"lt\", axis = 1, vector = 4} : i1[16,4]",
       "%1 = shared_alloc : shared<f16>[4,8]\n %2 = shared_alloc %n : shared<f16>[4,8]",
       "%1 = select %c, %f, %f : f32[8]",
+      "%1 = shared_alloc : shared<f32>[1,64]\n %2 = shared_load_rows %1, %n, %n, %n : f32[16,4]\n"
+      "shared_store_rows %s, %1, %n, %n, %n\n %3 = shared_load_rows %1, %n, %n, %n : f32[1,8]",
       "%1 = load %ps : f16[8]",
       "%1 = load %ps, %m, %h : f16[8]",
       "%1 = load %ps, %c {cache = \"cv\"} : f16[8]\n store %ps, %1 {cache = \"wt\"}",
@@ -300,6 +302,19 @@ TEST_CASE("verify: types of operands and results") {
       {"%1 = gather %f, %i {axis = 0} : f16[8]", "the element type does not change"},
       {"%1 = shared_gather %sh, %n, %i {axis = 0} : f16[8]",
        "the result has the indices' shape, and the tile's extents along all axes except {axis}"},
+      {"%1 = shared_load_rows %sh, %n, %n, %n : f16[16,8]",
+       "the tile has two axes, and the element type of a stage, which has one axis and at least as "
+       "many elements"},
+      {"%1 = shared_alloc : shared<f16>[1,64]\n shared_store_rows %s, %1, %n, %n, %n",
+       "the tile has two axes, and the element type of a stage, which has one axis and at least as "
+       "many elements"},
+      {"%1 = shared_alloc : shared<f32>[1,32]\n shared_store_rows %s, %1, %n, %n, %n",
+       "the tile has two axes, and the element type of a stage, which has one axis and at least as "
+       "many elements"},
+      {"%1 = shared_alloc : shared<f32>[1,64]\n shared_store_rows %s, %1, %n, %n, %l",
+       "the length of a row and the first element are i32"},
+      {"%1 = shared_alloc : shared<f32>[1,64]\n shared_store_rows %s, %1, %l, %n, %n",
+       "a stage index is an i32"},
       {"%1 = stage_index %n {offset = 0, stages = 0} : i32", "{stages} is positive"},
       {"shared_store %b, %sh, %n", "the tile has the element type and shape of a stage"},
       {"%1 = cast %a : f32[16,8]\n shared_store %1, %sh, %n",

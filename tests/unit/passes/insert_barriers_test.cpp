@@ -16,6 +16,7 @@ std::string program(const std::string &operations) {
   return R"(
     layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp (0)
     layout #1 [64] offset (1) (2) (4) (8) (16) (32)
+    layout #2 [8,8] reg (0,1) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (0,0)
     func @f(%A: ptr<f16>, %x: f16[64] #0, %n: i32, %c: i1, %q: ptr<f16> no_alias, %B: ptr<f16>) warps 2 shared 4096 {
       %z = constant {value = 0} : i32
       %one = constant {value = 1} : i32
@@ -62,6 +63,15 @@ TEST_CASE("insert_barriers: shared_gather waits for the store") {
   becomes(positions + "shared_store %x, %s, %z\n" + gather,
           positions + "shared_store %x, %s, %z\n barrier\n" + gather);
   unchanged(positions + "shared_store %x, %apart, %z\n" + gather);
+}
+
+TEST_CASE("insert_barriers: rows wait for the stores before them") {
+  const std::string store = "shared_store %x, %s, %z\n",
+                    load = "%g = shared_load_rows %s, %z, %n, %z : f16[8,8] #2\n",
+                    rows = "shared_store_rows %g, %s, %z, %n, %z\n";
+  becomes(store + load, store + "barrier\n" + load);
+  becomes(store + load + rows, store + "barrier\n" + load + "barrier\n" + rows);
+  unchanged(load);
 }
 
 TEST_CASE("insert_barriers: store waits for loads and stores before it") {
