@@ -85,7 +85,8 @@ int64_t bytes_beside(const std::vector<PipelinableLoad> &loads, Op &loop) {
       else
         outside += bytes;
     }
-    if (op.is(Opcode::dot_) && used.count(op.result()))
+    bool passes = op.is(Opcode::dot_) && op.get(attr::instruction_) != "wgmma";
+    if (passes && used.count(op.result()))
       largest = std::max(largest, bytes_of_tile(op.result()->type));
   });
   return outside + largest;

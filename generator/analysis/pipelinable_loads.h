@@ -27,8 +27,8 @@ std::vector<PipelinableLoad> pipelinable_loads(ir::Function &fn, ir::Op &loop);
 /// A lower bound of the shared memory that `loop` needs besides the buffers of `loads`, before
 /// layouts exist. It adds the buffers from outside that the loop reads, and the largest of:
 /// - the loop's own buffers
-/// - the results of matmuls that the loop uses for more than accumulation, because these pass
-///   through shared memory
+/// - the results of matmuls by mma that the loop uses for more than accumulation, because these
+///   pass through shared memory
 int64_t bytes_beside(const std::vector<PipelinableLoad> &loads, ir::Op &loop);
 
 } // namespace tritonc

@@ -75,7 +75,7 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
     return schedule.coarsening.empty() ? Message::explain_one_block_per_sm
                                        : Message::explain_coarsened;
   case Schedule::Kind::multistage_wgmma:
-    return Message::explain_multistage_wgmma;
+    return schedule.coarsening.empty() ? Message::explain_wgmma : Message::explain_multistage_wgmma;
   case Schedule::Kind::batched:
     return Message::explain_batched;
   case Schedule::Kind::split_loop:

@@ -49,7 +49,9 @@ std::string text_of(const Schedule &schedule) {
            (reuse.empty() ? "" : ", " + reuse);
   if (schedule.kind == Schedule::Kind::split_loop)
     return schedule.is_first() ? "split loop, partials" : "split loop, reduction";
-  std::string text = text_of(schedule.tile) + " " + name_of(schedule.kind);
+  std::string text = name_of(schedule.kind);
+  if (schedule.tile != BlockTile{})
+    text = text_of(schedule.tile) + " " + text;
   if (schedule.split_k > 1)
     text += ", split-K " + std::to_string(schedule.split_k);
   if (schedule.consumer_groups > 1)

@@ -45,7 +45,8 @@ struct Schedule {
     baseline,
     /// cp.async and mma. One block per SM fills shared memory with copies in flight.
     multistage,
-    /// cp.async and wgmma; all warps do both. Starts sooner than `warp_specialized`.
+    /// cp.async and wgmma; all warps do both. Starts sooner than `warp_specialized`, and multiplies
+    /// any number of dots.
     multistage_wgmma,
     /// Producer warps copy, consumer warps multiply: by wgmma, or by mma where the GPU has no
     /// wgmma.

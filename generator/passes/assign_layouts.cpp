@@ -16,6 +16,8 @@
 //                              that is broadcast along the rows of a tile: the layout of the tile,
 //                              if the accesses stay as wide
 //            dot, wgmma        the fragments of the instruction
+//            shared_load       those of the dot whose operand it is, or from which it is computed
+//                              element by element
 //            reduce, scan      one in which one warp holds the whole axis
 //            gather            the layout of the indices
 //            rows in shared    adjacent lanes have a row, several elements each
@@ -301,7 +303,27 @@ struct State {
       if (user->is(Opcode::store_))
         return shared(memory_layout(user->operand(0), user->operand_or_null(2), fn));
     }
+    std::set<const Value *> seen;
+    if (const Op *matmul = wgmma_computed_from(value, seen))
+      return layout_of_fragment(*matmul);
     return default_layout(value->type);
+  }
+
+  // A wgmma_rs whose operand A is computed from `value`, element by element; null: none.
+  const Op *wgmma_computed_from(const Value *value, std::set<const Value *> &seen) {
+    if (!seen.insert(value).second)
+      return nullptr;
+    for (const Op *user : users.of(value)) {
+      if (user->is(Opcode::wgmma_rs_) && user->operand(0) == value)
+        return user;
+      bool is_elementwise = info(user->code).effect == Effect::pure && user->results.size() == 1 &&
+                            !is_transparent(*user) && !user->is(Opcode::dot_) &&
+                            user->result()->type.shape == value->type.shape;
+      if (is_elementwise)
+        if (const Op *matmul = wgmma_computed_from(user->result(), seen))
+          return matmul;
+    }
+    return nullptr;
   }
 
   Layout layout_of_fragment(const Op &wgmma_rs) {

@@ -34,7 +34,8 @@
 //          the number of groups committed after it. A wait turns the writes that it covers into
 //          ordinary writes of this thread, which the next barrier settles.
 //
-//          wgmma_ss: reads in the background until a wgmma_wait. No barrier settles it before that.
+//          wgmma_ss, wgmma_rs: read in the background until a wgmma_wait. No barrier settles them before
+//          that.
 //
 //          Global memory: an access conflicts with an earlier one through the same parameter if one
 //          of them changes it, by a store or an atomic operation. There is no conflict if the same
@@ -415,6 +416,8 @@ std::vector<SharedAccess> shared_accesses_of(const Op &op) {
                           .wgmmas_since = 0});
     return accesses;
   }
+  case Opcode::wgmma_rs_:
+    return {{.buffer = op.operand(1)->op, .stage = stage_of(op.operand(2)), .wgmmas_since = 0}};
   case Opcode::async_copy_:
     return {{op.operand(1)->op, stage_of(op.operand(2)), true, 0}};
   default:
@@ -697,7 +700,7 @@ private:
       } else if (op.is(Opcode::wgmma_wait_)) {
         pending.wait_for_wgmmas(op.get(attr::pending_));
       } else {
-        if (op.is(Opcode::wgmma_ss_))
+        if (op.is(Opcode::wgmma_ss_) || op.is(Opcode::wgmma_rs_))
           pending.start_wgmma();
         if (access(op, pending)) {
           conflict_found_ = true;

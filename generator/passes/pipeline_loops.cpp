@@ -21,8 +21,8 @@
 //          stages may fill all of shared memory, and there are at most 8: with four copies in
 //          flight, memory latency is too long to keep memory busy.
 //
-//          wgmma still reads the stage of the previous iteration when the next copies start. So
-//          with wgmma there is one more stage.
+//          Where the only dot of the loop accumulates by wgmma, it still reads the stage of the
+//          previous iteration when the next copies start. So there is one more stage.
 //
 //          Each copy is guarded by "this iteration exists", unless its mask already implies that.
 //          A guard costs one or two instructions before the first matmul can start.
@@ -33,8 +33,8 @@
 //          contiguous and aligned. A mask is allowed if the load gives zero where the mask is off.
 //          A load with another use than its shared_store stays. In a loop that stores to global
 //          memory, a load stays unless its pointer is a parameter that is read-only and has no
-//          alias. If fewer than 2 stages (3 with wgmma) fit beside the other buffers of the loop,
-//          the loop stays as it is.
+//          alias. If fewer than 2 stages (3 with such a wgmma) fit beside the other buffers of the
+//          loop, the loop stays as it is.
 //
 // Tested by tests/unit/passes/pipeline_loops/ and pipeline_loops_test.cpp.
 
@@ -167,13 +167,22 @@ struct State {
     erase(candidate.load);
   }
 
-  // Stages that must stay valid while copies start: that of the next matmul and, with wgmma, that
-  // of the matmul in flight.
+  // Stages that must stay valid while copies start: that of the next matmul and, where
+  // issue_wgmma_async leaves a matmul in flight, that of the previous one.
   int64_t stages_in_use() {
-    auto runs_on = [](const Op *op) {
-      return op->is(Opcode::dot_) && op->get(attr::instruction_) == "wgmma";
-    };
-    return std::any_of(body().ops.begin(), body().ops.end(), runs_on) ? 2 : 1;
+    const Op *only = nullptr;
+    for (const Op *op : body().ops) {
+      if (!op->is(Opcode::dot_))
+        continue;
+      if (only)
+        return 1;
+      only = op;
+    }
+    const std::vector<Value *> &carried = body().terminator()->operands;
+    bool runs_on = only && only->get(attr::instruction_) == "wgmma" &&
+                   std::count(carried.begin(), carried.end(), only->result()) &&
+                   count_uses(*fn.body, only->result()) == 1;
+    return runs_on ? 2 : 1;
   }
 
   void run() {

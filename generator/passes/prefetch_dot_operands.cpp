@@ -28,7 +28,7 @@
 // Ensures: each stage is read after the wait that covers its copy. Copies go to the stage that the
 //          previous iteration read (insert_barriers orders the threads).
 // Limits:  all dots are directly in the loop and form one chain of at least two; no loops or
-//          branches in the loop; exactly one wait; the first dot is the only use of its operands,
+//          branches in the loop; no wgmma, which needs a fence after the wait; exactly one wait; the first dot is the only use of its operands,
 //          which are loads from the stage of the current iteration. Otherwise nothing happens.
 //
 // Tested by tests/unit/passes/prefetch_dot_operands/.
@@ -56,7 +56,8 @@ struct State {
   // Finds one wait and one chain of dots, the result of split_dots_along_k for one matmul.
   bool find_operations() {
     for (Op *op : body().ops) {
-      if (!op->blocks.empty() || (op->is(Opcode::async_wait_) && wait))
+      if (!op->blocks.empty() || op->is(Opcode::proxy_fence_) ||
+          (op->is(Opcode::async_wait_) && wait))
         return false;
       if (op->is(Opcode::async_wait_))
         wait = op;

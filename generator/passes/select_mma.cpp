@@ -36,6 +36,10 @@
 //          producer warps. Where the GPU has no wgmma, mma warps multiply beside one producer warp.
 //          Then adjacent warps take the columns of one instruction each, in turn ({interleaved}):
 //          so each has a part of every piece that the epilogue stores.
+//
+//          A kernel may have several dots. Then the dot with the most rows decides how many
+//          warpgroups there are. They divide the rows of every dot, and its columns where the dot
+//          has too few rows. All warps multiply by mma where wgmma cannot.
 // Needs:   form_views, to know the order of operands in memory.
 // Ensures: every dot has {instruction} and either {warps} or {warpgroups}; fma: {thread_tile};
 //          {convert_to} if the element type of its operands changes. fn.warps is set. In
@@ -146,29 +150,67 @@ std::vector<int64_t> divide(const Shape &tile, int warps, const DotInstruction &
   return {m, n};
 }
 
-// Divides dots among warpgroups: two along M if there are enough rows. With ping-pong it is one,
-// since each consumer group has its own output tile. Sets the number of producer warps.
-void multiply_by_warpgroups(Function &fn, const Schedule &schedule) {
-  constexpr int warps_of_a_group = 4;
-  for_each_op(*fn.body, [&](Op &op) {
-    if (!op.is(Opcode::dot_))
-      return;
-    int64_t groups = warpgroups_of(op.result()->type.shape, schedule);
-    op.set(attr::instruction_, "wgmma");
-    op.set(attr::warpgroups_, std::vector<int64_t>{groups, 1});
-    fn.warps = int(groups) * warps_of_a_group;
-  });
-  fn.consumer_groups = schedule.consumer_groups;
-  if (schedule.is_warp_specialized())
-    fn.producer_warps = schedule.producer_warps ? schedule.producer_warps : warps_of_a_group;
-}
-
 int64_t neighbors(const Function &fn, const Op &dot, int operand, const Gpu &gpu) {
   constexpr int min_copy_bytes = 4; // of cp.async
   const Type &type = dot.operand(operand)->type;
   bool can_lie = contiguous_axis(dot.operand(operand), fn) == operand ||
                  (gpu.has_cp_async && bytes_of(type.elem) == min_copy_bytes);
   return can_lie ? std::min<int64_t>(4, type.shape[size_t(operand)]) : 1;
+}
+
+// Chooses mma or fma, and divides the dot among all warps.
+void multiply_by_warps(const Function &fn, Op &op, const Gpu &gpu, const Schedule &schedule) {
+  op.set(attr::instruction_, instruction_for(op, gpu));
+  DotInstruction instruction = dot_instruction(op);
+  Elem from = op.operand(0)->type.elem;
+  bool is_small = is_float(from) && bits_of(from) == 8;
+  if (is_small && instruction.tensor_core && instruction.k < 32)
+    op.set(attr::convert_to_, std::string(name_of(Elem::f16)));
+  op.set(attr::warps_, divide(op.result()->type.shape, fn.warps, instruction));
+  if (schedule.is_warp_specialized())
+    op.set(attr::interleaved_);
+  if (!instruction.tensor_core)
+    op.set(attr::thread_tile_,
+           std::vector<int64_t>{neighbors(fn, op, 0, gpu), neighbors(fn, op, 1, gpu)});
+}
+
+// The number of warpgroups along the rows and along the columns of a dot; empty: wgmma cannot
+// multiply it. For warp-specialized schedules candidate_schedules has looked. In the other schedules
+// threads copy, and wgmma reads only 16-bit elements in any order.
+std::vector<int64_t> division_among(int64_t groups, const Op &dot, const Schedule &schedule) {
+  constexpr int64_t rows_of_instruction = 64, columns_of_panel = 64;
+  const Shape &accumulator = dot.result()->type.shape;
+  if (schedule.is_warp_specialized())
+    return {groups, 1};
+  if (!fits_wgmma(dot, schedule) || bits_of(dot.operand(0)->type.elem) != 16)
+    return {};
+  int64_t rows = std::min(groups, accumulator[0] / rows_of_instruction), columns = groups / rows;
+  bool fits = columns == 1 || accumulator[1] / columns >= columns_of_panel;
+  return fits ? std::vector<int64_t>{rows, columns} : std::vector<int64_t>();
+}
+
+// Divides dots among warpgroups: two if there are enough rows. With ping-pong it is one, since each
+// consumer group has its own output tile. Sets the number of producer warps.
+void multiply_by_warpgroups(Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  constexpr int warps_of_a_group = 4;
+  int64_t groups = 1;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::dot_) && !division_among(1, op, schedule).empty())
+      groups = std::max(groups, warpgroups_of(op.result()->type.shape, schedule));
+  });
+  fn.warps = int(groups) * warps_of_a_group;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    std::vector<int64_t> division = division_among(groups, op, schedule);
+    if (division.empty())
+      return multiply_by_warps(fn, op, gpu, schedule);
+    op.set(attr::instruction_, "wgmma");
+    op.set(attr::warpgroups_, division);
+  });
+  fn.consumer_groups = schedule.consumer_groups;
+  if (schedule.is_warp_specialized())
+    fn.producer_warps = schedule.producer_warps ? schedule.producer_warps : warps_of_a_group;
 }
 
 } // namespace
@@ -186,28 +228,36 @@ int64_t warpgroups_of(const Shape &accumulator, const Schedule &schedule) {
   return schedule.consumer_groups == 1 && accumulator[0] >= 128 ? 2 : 1;
 }
 
+bool is_type_of_wgmma(const Op &dot) {
+  Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
+  if (from == Elem::i8)
+    return to == Elem::i32;
+  bool is_tf32 = from == Elem::f32 && dot.get(attr::precision_) == "tf32";
+  bool is_narrow = is_float(from) && bits_of(from) <= 16;
+  return (is_narrow || is_tf32) && to == Elem::f32;
+}
+
+bool fits_wgmma(const Op &dot, const Schedule &schedule) {
+  constexpr int64_t max_accumulators_per_thread =
+      128; // wgmma of a warpgroup needs 26 more registers
+  Elem from = dot.operand(0)->type.elem;
+  const Shape &a = dot.operand(0)->type.shape, &accumulator = dot.result()->type.shape;
+  int64_t groups = warpgroups_of(accumulator, schedule), bytes_along_k = a[1] * bytes_of(from);
+  return is_type_of_wgmma(dot) && accumulator[0] % 64 == 0 && accumulator[1] >= 16 &&
+         accumulator[1] <= 256 && bytes_along_k >= 32 &&
+         accumulator[0] * accumulator[1] / (128 * groups) <= max_accumulators_per_thread;
+}
+
 void select_mma(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::multistage_wgmma ||
       (schedule.is_warp_specialized() && gpu.has_wgmma))
-    return multiply_by_warpgroups(fn, schedule);
+    return multiply_by_warpgroups(fn, gpu, schedule);
   fn.warps = warps_for(fn, gpu);
   if (schedule.is_warp_specialized())
     fn.producer_warps = 1;
   for_each_op(*fn.body, [&](Op &op) {
-    if (!op.is(Opcode::dot_))
-      return;
-    op.set(attr::instruction_, instruction_for(op, gpu));
-    DotInstruction instruction = dot_instruction(op);
-    Elem from = op.operand(0)->type.elem;
-    bool is_small = is_float(from) && bits_of(from) == 8;
-    if (is_small && instruction.tensor_core && instruction.k < 32)
-      op.set(attr::convert_to_, std::string(name_of(Elem::f16)));
-    op.set(attr::warps_, divide(op.result()->type.shape, fn.warps, instruction));
-    if (schedule.is_warp_specialized())
-      op.set(attr::interleaved_);
-    if (!instruction.tensor_core)
-      op.set(attr::thread_tile_,
-             std::vector<int64_t>{neighbors(fn, op, 0, gpu), neighbors(fn, op, 1, gpu)});
+    if (op.is(Opcode::dot_))
+      multiply_by_warps(fn, op, gpu, schedule);
   });
 }
 

@@ -15,4 +15,10 @@ int warps_for_tile(int64_t elements);
 /// The number of warpgroups that divide the rows of an accumulator.
 int64_t warpgroups_of(const ir::Shape &accumulator, const Schedule &schedule);
 
+/// Whether wgmma supports these element types of operands and accumulator.
+bool is_type_of_wgmma(const ir::Op &dot);
+
+/// Whether wgmma can multiply these tiles.
+bool fits_wgmma(const ir::Op &dot, const Schedule &schedule = {});
+
 } // namespace tritonc

@@ -100,8 +100,10 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
   Function aligned = clone(canonical);
   align_tiles(aligned);
   std::optional<Candidate> baseline = one_program_schedule(aligned, {}, gpu);
-  if (!baseline)
-    return {{}};
+  if (!baseline) {
+    std::optional<Candidate> by_wgmma = wgmma_schedule(canonical, gpu);
+    return by_wgmma ? std::vector<Candidate>{*by_wgmma, {}} : std::vector<Candidate>{{}};
+  }
   std::vector<Candidate> candidates;
   auto add = [&](std::optional<Candidate> candidate) {
     if (candidate)

@@ -23,26 +23,6 @@ bool is_in_loops_only(const MatmulLoop &matmul) {
   return true;
 }
 
-bool is_type_of_wgmma(const Op &dot) {
-  Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
-  if (from == Elem::i8)
-    return to == Elem::i32;
-  bool is_tf32 = from == Elem::f32 && dot.get(attr::precision_) == "tf32";
-  bool is_narrow = is_float(from) && bits_of(from) <= 16;
-  return (is_narrow || is_tf32) && to == Elem::f32;
-}
-
-bool fits_wgmma(const Op &dot, const Schedule &schedule) {
-  constexpr int64_t max_accumulators_per_thread =
-      128; // wgmma of a warpgroup needs 26 more registers
-  Elem from = dot.operand(0)->type.elem;
-  const Shape &a = dot.operand(0)->type.shape, &accumulator = dot.result()->type.shape;
-  int64_t groups = warpgroups_of(accumulator, schedule), bytes_along_k = a[1] * bytes_of(from);
-  return is_type_of_wgmma(dot) && accumulator[0] % 64 == 0 && accumulator[1] >= 16 &&
-         accumulator[1] <= 256 && bytes_along_k >= 32 &&
-         accumulator[0] * accumulator[1] / (128 * groups) <= max_accumulators_per_thread;
-}
-
 bool fits_mma(const Function &fn, const Gpu &gpu) {
   constexpr int64_t max_accumulators_per_thread = 128;
   Function tried = clone(fn);

@@ -19,12 +19,6 @@ bool has_own_order(ir::Function &fn);
 /// Whether the matmul is in for loops only, which the producer warps can repeat.
 bool is_in_loops_only(const MatmulLoop &matmul);
 
-/// Whether wgmma supports these element types of operands and accumulator.
-bool is_type_of_wgmma(const ir::Op &dot);
-
-/// Whether wgmma can multiply these tiles.
-bool fits_wgmma(const ir::Op &dot, const Schedule &schedule = {});
-
 /// Whether mma can multiply the tiles of the matmul of `fn`: the GPU has an instruction for the
 /// element type without conversion, and each accumulator element is in one thread only.
 bool fits_mma(const ir::Function &fn, const Gpu &gpu);

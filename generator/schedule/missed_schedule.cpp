@@ -13,6 +13,7 @@
 #include "analysis/memory_access.h"
 #include "ir/checks.h"
 #include "passes/pipeline.h"
+#include "passes/select_mma.h"
 #include "passes/specialize_warps.h"
 #include "schedule/candidates.h"
 #include "schedule/legality.h"

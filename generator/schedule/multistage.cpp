@@ -120,6 +120,19 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
   return Candidate{.schedule = std::move(schedule), .cost = std::move(cost)};
 }
 
+std::optional<Candidate> wgmma_schedule(const Function &canonical, const Gpu &gpu) {
+  Schedule schedule{.kind = Schedule::Kind::multistage_wgmma};
+  if (!gpu.has_wgmma)
+    return std::nullopt;
+  Function tried = clone(canonical);
+  select_mma(tried, gpu, schedule);
+  bool found = false;
+  for_each_op(*tried.body, [&](const Op &op) {
+    found |= op.is(Opcode::dot_) && op.get(attr::instruction_) == "wgmma" && op.parent->parent;
+  });
+  return found ? std::optional(Candidate{.schedule = schedule}) : std::nullopt;
+}
+
 std::optional<Candidate> one_block_per_sm_schedule(const MatmulSetting &setting,
                                                    const Problem &problem, const Gpu &gpu) {
   constexpr int64_t rows_of_step = 2, rows_of_wgmma = 64;

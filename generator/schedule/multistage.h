@@ -20,6 +20,12 @@ std::optional<Candidate> coarsened_schedule(const MatmulSetting &setting, const 
 std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
                                                    const Problem &problem, const Gpu &gpu);
 
+/// One program per block, for kernels whose loops have other dots than a matmul's: several, of
+/// computed operands, or with accumulators that the loop changes. wgmma multiplies at least one dot
+/// in a loop. Nothing if the GPU has no wgmma, or no such dot fits it. `canonical` is a result of
+/// canonical_form.
+std::optional<Candidate> wgmma_schedule(const ir::Function &canonical, const Gpu &gpu);
+
 /// One program per block and one block per SM, for programs with too few rows for wgmma. Reading B
 /// takes most of the time, so as many copies as possible are in flight. The operands are those of
 /// multistage_wgmma_schedule. Nothing if the function cannot have this schedule.

@@ -319,6 +319,63 @@ Run block_sparse(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
+// Whole tiles of C = max(A B, 0) * (A D), where D follows B.
+Run gated(const Variant &variant, std::mt19937 &random, int steps) {
+  const int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN");
+  const int64_t k = steps * variant.number("TK");
+  Run run;
+  run.text = "K=" + std::to_string(k);
+  const Numbers type = {variant.type()};
+  Matrix a = add_matrix(run.memory, "A", type, m, k, k + 8, &random);
+  Matrix b = add_matrix(run.memory, "B", type, 2 * k, n, n + 8, &random);
+  Matrix c = add_matrix(run.memory, "C", {Elem::f32}, m, n, n + 4, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
+                          Element::pointer(c.buffer)};
+  for (int64_t number : {m, n, k, a.ld, b.ld, c.ld, k * b.ld})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double gate = 0, sum = 0;
+      for (int64_t i = 0; i < k; i++) {
+        gate += value_at(memory, a, row, i) * value_at(memory, b, i, column);
+        sum += value_at(memory, a, row, i) * value_at(memory, b, k + i, column);
+      }
+      return std::max(gate, 0.0) * sum;
+    });
+  };
+  return run;
+}
+
+// Whole tiles of C = (scale A) B, with 8-bit integers A.
+Run scaled(const Variant &variant, std::mt19937 &random, int steps) {
+  const int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN");
+  const int64_t k = steps * variant.number("TK");
+  Run run;
+  run.text = "K=" + std::to_string(k);
+  Matrix a = add_matrix(run.memory, "A", {Elem::i8}, m, k, k + 16, &random);
+  Matrix b = add_matrix(run.memory, "B", {variant.type()}, k, n, n + 8, &random);
+  Matrix c = add_matrix(run.memory, "C", {Elem::f32}, m, n, n + 4, nullptr);
+  std::vector<double> scale(static_cast<size_t>(m));
+  for (double &each : scale)
+    each = double(1 << random() % 3);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
+                          Element::pointer(c.buffer),
+                          Element::pointer(run.memory.add("scale", Elem::f32, scale))};
+  for (int64_t number : {m, n, k, a.ld, b.ld, c.ld})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double sum = 0;
+      for (int64_t i = 0; i < k; i++)
+        sum += value_at(memory, a, row, i) * value_at(memory, b, i, column);
+      return sum * scale[size_t(row)];
+    });
+  };
+  return run;
+}
+
 } // namespace
 
 std::vector<TestKernel> more_products() {
@@ -332,8 +389,10 @@ std::vector<TestKernel> more_products() {
       {"kernels/matmul_masked.tc", false, of_any_size, any, Schedules::all, 5},
       {"kernels/matmul_split.tc", false, split, any, Schedules::plain},
       {"kernels/matmul_strided.tc", false, products<strided>, any, Schedules::plain},
+      {"tests/test_kernels/gated_matmul.tc", false, products<gated>, any, Schedules::plain},
       {"tests/test_kernels/heads_matmul.tc", false, products<heads>, any},
       {"tests/test_kernels/residual_matmul.tc", false, products<residual>, any},
+      {"tests/test_kernels/scaled_matmul.tc", false, products<scaled>, any, Schedules::plain},
   };
   for (TestKernel &test_kernel : list)
     test_kernel.locks = test_kernel.file == "kernels/matmul_split.tc";
