@@ -1,6 +1,7 @@
 // Finds a loop that only reduces. See associative_loop.h.
 //
-// A carried value is a total of one operation, or an iteration replaces it where a predicate is true:
+// A carried value is a total of one operation, such as the accumulator of a matmul, or an iteration
+// replaces it where a predicate is true:
 //
 //     %better = cmp %x, %best {pred = "gt"}          best: the key, a total by max
 //     %best.1 = select %better, %x, %best
@@ -26,6 +27,7 @@
 #include "analysis/affine.h"
 #include "analysis/key_order.h"
 #include "analysis/launch_config.h"
+#include "analysis/matmul_loop.h"
 
 #include <algorithm>
 #include <functional>
@@ -494,10 +496,32 @@ size_t add_rescaled(Function &fn, Op &loop, std::vector<AssociativeLoop::Total> 
   return count;
 }
 
-// Whether `op` does something that must not be repeated, or in another order.
-bool has_effect(const Op &op) {
-  Effect effect = info(op.code).effect;
-  return effect != Effect::pure && effect != Effect::read && effect != Effect::control;
+// The loop of the matmul, or the only loop. Null: there is none, or it is not of the function's body.
+Op *loop_to_divide(Function &fn, const std::optional<MatmulLoop> &matmul) {
+  std::vector<Op *> loops;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::for_loop_) || op.is(Opcode::while_loop_))
+      loops.push_back(&op);
+  });
+  Op *loop = matmul ? matmul->loop : loops.size() == 1 ? loops[0] : nullptr;
+  return loop && loop->is(Opcode::for_loop_) && loop->parent == fn.body ? loop : nullptr;
+}
+
+// Whether something before the end of the loop must not be repeated, or in another order.
+bool has_effects(Function &fn, const Op &loop) {
+  bool found = false;
+  auto look_at = [&](const Op &op) {
+    const Effect effect = info(op.code).effect;
+    found |= effect != Effect::pure && effect != Effect::read && effect != Effect::control &&
+             effect != Effect::host;
+  };
+  const size_t end = fn.body->position_of(&loop);
+  for (size_t i = 0; i <= end; i++) {
+    look_at(*fn.body->ops[i]);
+    for (Block *block : fn.body->ops[i]->blocks)
+      for_each_op(*block, look_at);
+  }
+  return found;
 }
 
 } // namespace
@@ -573,27 +597,19 @@ std::string_view total_of(Op &loop, size_t i) {
 }
 
 std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
-  AssociativeLoop found{nullptr, {}};
-  int loops = 0;
-  bool effects_before_end = false, effects = false;
-  for_each_op(*fn.body, [&](Op &op) {
-    effects |= has_effect(op);
-    bool is_loop = op.is(Opcode::for_loop_) || op.is(Opcode::while_loop_);
-    loops += is_loop;
-    if (is_loop && op.parent == fn.body) {
-      found.loop = &op;
-      for_each_op(*op.blocks[0], [&](const Op &inner) { effects |= has_effect(inner); });
-      effects_before_end = effects;
-    }
-  });
-  if (loops != 1 || !found.loop || !found.loop->is(Opcode::for_loop_) || effects_before_end ||
-      !host_expression(found.loop->operand(0)))
+  const std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
+  Op *divided = loop_to_divide(fn, matmul);
+  if (!divided || has_effects(fn, *divided) || !host_expression(divided->operand(0)))
     return std::nullopt;
-  Op &loop = *found.loop;
+  Op &loop = *divided;
+  AssociativeLoop found{divided, {}};
   found.totals.resize(loop.results.size());
   size_t known = add_rescaled(fn, loop, found.totals);
   for (size_t i = 0; i < loop.results.size(); i++)
-    if (const Combining *combining = combining_of(loop, i)) {
+    if (matmul && matmul->carried == i && is_zero(loop.operand(i + 1))) {
+      found.totals[i] = {"add", loop.results[i]};
+      known++;
+    } else if (const Combining *combining = combining_of(loop, i)) {
       found.totals[i] = {combining->name,
                          reductions_of(fn, loop.results[i], combining->name).result};
       known++;

@@ -30,9 +30,9 @@ struct AssociativeLoop {
   std::vector<Total> totals;
 };
 
-/// `fn`: a result of canonical_form. Nothing if the function has other loops, or if something else
-/// happens in each iteration, or before the loop: a store, for example. The iterations are a
-/// host_expression. The elements of all totals have one size.
+/// The loop of the matmul, or the only loop. `fn`: canonical. Nothing if something else happens in
+/// each iteration, or before the loop: a store, for example. The iterations are a host_expression.
+/// The elements of all totals have one size.
 std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 
 /// The totals of a loop of the function's body, one per carried value; keys only for rescaled sums.

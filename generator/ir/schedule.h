@@ -22,20 +22,14 @@ struct BlockTile {
   bool operator==(const BlockTile &) const = default;
 };
 
-/// Split-K through a workspace: the parameters of both launches. The first stores the partials, the
-/// second reduces them.
+/// Split-K through a workspace: what a partial is, for both launches. The first stores the partials,
+/// the second reduces them.
 struct SplitKPartials {
   /// Programs per block of the first launch, along each axis of the grid.
-  std::vector<int64_t> coarsening;
-  /// The accumulator of such a block.
-  int64_t rows = 0, columns = 0;
-  /// The axes of the grid along which programs follow one another in M and in N.
-  size_t rows_axis = 0, columns_axis = 1;
-  size_t third_axis() const { return 3 - rows_axis - columns_axis; }
+  std::vector<int64_t> coarsening = {1, 1, 1};
+  /// The axes of the grid along which programs follow one another, in M and in N.
+  std::vector<size_t> axes = {};
   bool operator==(const SplitKPartials &) const = default;
-
-  /// Minimum K iterations per partial.
-  static constexpr int64_t min_k_iterations = 4;
 };
 
 struct Schedule {

@@ -130,8 +130,7 @@ template <typename Archive> void fields(Archive &archive, BlockTile &tile) {
   archive(tile.m, tile.n, tile.k);
 }
 template <typename Archive> void fields(Archive &archive, SplitKPartials &partials) {
-  archive(partials.coarsening, partials.rows, partials.columns, partials.rows_axis,
-          partials.columns_axis);
+  archive(partials.coarsening, partials.axes);
 }
 template <typename Archive> void fields(Archive &archive, Schedule &schedule) {
   archive(schedule.kind, schedule.tile, schedule.producer_warps, schedule.consumer_groups,

@@ -13,9 +13,13 @@
 // This is the second launch; store_loop_partials makes the first. It combines the partials in a
 // fixed order, so the result is the same in every run.
 //
-// Method:  One iteration loads many partials at once: an iteration per partial would wait for
-//          memory once per partial. A total with a key combines the values of those parts whose key
-//          is the total of the keys:
+// Method:  An iteration per partial would wait for memory once per partial. So one iteration loads
+//          many partials: small ones lie beside one another, on an axis of their own, as above.
+//          Large ones, such as the accumulators of a matmul (split-K), come in turn: then loads past
+//          the last partial load the last one again, and count as nothing. They have no mask,
+//          because ptxas would not move a load before its condition.
+//
+//          A total with a key combines the values of those parts whose key is the total of the keys:
 //
 //              %k = max %key, %p.key                    %p.key, %p.at: partials
 //              %is = cmp %key, %k {pred = "eq"}         the same for %p.key and %p.at
@@ -23,11 +27,15 @@
 //              %y = min %here, %p.here
 //
 //          A rescaled sum is multiplied by exp(its key - %k) first.
-// Needs:   form_views; a loop that find_associative_loop finds; the grid of programs.
-// Ensures: the loop over the elements is gone.
-// Limits:  nothing happens unless the schedule is split_loop and its work is reduction.
 //
-// Tested by tests/unit/passes/combine_loop_partials/.
+//          A block of the first launch may have run several programs of a matmul. So a program finds
+//          its tile in the total of a block.
+// Needs:   form_views; a loop that find_associative_loop finds; the grid of programs; set_k_tile
+//          with the K tile of the first launch, in which iterations are counted.
+// Ensures: the loop over the elements is gone, and no dot is left.
+// Limits:  nothing happens unless the schedule's work is reduction.
+//
+// Tested by tests/unit/passes/combine_loop_partials/ and combine_loop_partials_test.cpp.
 
 #include "passes/combine_loop_partials.h"
 
@@ -54,31 +62,47 @@ struct State {
   Function &fn;
   AssociativeLoop found;
   LoopPartials partials = {};
-  Value *program = nullptr; // its index in the grid
-  int64_t at_once = 1;
+  PartsOfIteration parts = parts_of_iteration(found);
+  Value *block = nullptr;  // its index in one part of the first launch
+  Value *within = nullptr; // the first element of the program in a total; null: it is the first
 
   Type tile_of(size_t number) const {
     const Type &total = found.totals[number].value->type;
-    return Type::tile(total.elem, with_parts(total.shape, at_once));
+    return parts.beside > 1 ? Type::tile(total.elem, with_parts(total.shape, parts.beside)) : total;
   }
 
-  // Total `number` of `at_once` parts from `first`; parts that do not exist change nothing.
-  Value *load(Builder &builder, size_t number, Value *first) {
+  Value *emit_place(Builder &builder, size_t number, Value *part) {
+    Value *index = builder.add(builder.mul(builder.cast(part, Elem::i64), partials.blocks), block);
+    return emit_total(builder, partials, number, index, within, found.totals[number].value->type,
+                      parts.beside);
+  }
+
+  // Total `number` of all parts beside one another from `first` on. Parts that do not exist change
+  // nothing.
+  Value *load_beside(Builder &builder, size_t number, Value *first) {
     const Type tile = tile_of(number);
-    Value *part = builder.cast(first, Elem::i64);
-    Value *stride = builder.mul(partials.programs, builder.i64(partials.elements));
-    std::vector<Value *> operands = {partials.memory,
-                                     emit_offset(builder, partials, part, program, number), stride};
-    int64_t inner = tile.elements() / at_once;
-    for (size_t d = 1; d < tile.shape.size(); d++)
-      operands.push_back(builder.i64(inner /= tile.shape[d]));
-    Value *view =
-        builder.create(Opcode::view_, operands, {Type::view(partials.elem, tile.shape)})->result();
     const Bound exists{0, Poly::symbol(first) - Poly::symbol(partials.count)};
     Value *on = emit_mask(builder, tile.shape, {exists});
     Value *nothing = emit_identity(builder, found.totals[number].op, tile);
-    Value *loaded = builder.load(view, on, emit_as(builder, nothing, partials.elem));
+    nothing = emit_as(builder, nothing, partials.elem);
+    Value *loaded = builder.load(emit_place(builder, number, first), on, nothing);
     return emit_as(builder, loaded, tile.elem);
+  }
+
+  // Total `number` of `part`, or of the last part.
+  Value *load_one(Builder &builder, size_t number, Value *part, Value *last) {
+    part = builder.binary(Opcode::min_, part, last);
+    Value *loaded = builder.load(emit_place(builder, number, part));
+    return emit_as(builder, loaded, found.totals[number].value->type.elem);
+  }
+
+  // `loaded`, or what changes nothing if there is no such part.
+  Value *if_exists(Builder &builder, size_t number, Value *part, Value *loaded) {
+    Value *exists = builder.cmp("lt", part, partials.count);
+    if (loaded->type.is_tile())
+      exists = builder.splat(exists, loaded->type.shape);
+    return builder.select(exists, loaded,
+                          emit_identity(builder, found.totals[number].op, loaded->type));
   }
 
   // The numbers of all totals, each after its key.
@@ -149,20 +173,71 @@ struct State {
                        [&](const AssociativeLoop::Total &total) { return total.key == number; });
   }
 
+  // The totals of `carried` and of the partials of an iteration, from `first` on.
+  std::vector<Value *> iteration(Builder &builder, std::vector<Value *> carried, Value *first,
+                                 Value *last) {
+    const size_t totals = carried.size();
+    std::vector<Value *> loaded(totals);
+    if (parts.beside > 1) {
+      for (size_t i = 0; i < totals; i++)
+        loaded[i] = load_beside(builder, i, first);
+      return combined(builder, carried, loaded);
+    }
+    std::vector<Value *> numbers;
+    std::vector<std::vector<Value *>> all; // loads of all parts come first
+    for (int64_t turn = 0; turn < parts.in_turn; turn++) {
+      numbers.push_back(builder.add(first, builder.i32(turn)));
+      for (size_t i = 0; i < totals; i++)
+        loaded[i] = load_one(builder, i, numbers.back(), last);
+      all.push_back(loaded);
+    }
+    for (size_t turn = 0; turn < all.size(); turn++) {
+      for (size_t i = 0; i < totals; i++)
+        all[turn][i] = if_exists(builder, i, numbers[turn], all[turn][i]);
+      carried = combined(builder, carried, all[turn]);
+    }
+    return carried;
+  }
+
+  // Emits the partials, the block that stored those of a program, and its place in their totals.
+  void find_partials(Builder &builder, const Schedule &schedule) {
+    const SplitKPartials stored = schedule.partials.value_or(SplitKPartials{});
+    Value *ids[3], *inside[3] = {}; // of the block, and in the block
+    std::vector<Value *> blocks;
+    for (size_t axis : {0, 1, 2}) {
+      ids[axis] = builder.program_id(int(axis));
+      blocks.push_back(builder.num_programs(int(axis)));
+      if (stored.coarsening[axis] == 1)
+        continue;
+      Value *times = builder.i32(stored.coarsening[axis]), *one = builder.i32(1);
+      Value *rounded = builder.sub(builder.add(blocks[axis], times), one);
+      blocks[axis] = builder.binary(Opcode::div_, rounded, times);
+      inside[axis] = builder.binary(Opcode::urem_, ids[axis], times);
+      ids[axis] = builder.binary(Opcode::udiv_, ids[axis], times);
+    }
+    std::vector<int64_t> times;
+    for (size_t axis : stored.axes)
+      times.push_back(stored.coarsening[axis]);
+    partials = emit_loop_partials(builder, found, blocks, times, schedule.blocks_per_sm);
+    block = emit_block_index(builder, partials, ids);
+    const Shape &shape = found.totals[0].value->type.shape;
+    for (size_t d = 0; d < stored.axes.size(); d++)
+      if (Value *number = inside[stored.axes[d]]) {
+        Value *tile = builder.i64(shape[d] * partials.strides[0][d]);
+        Value *start = builder.mul(builder.cast(number, Elem::i64), tile);
+        within = within ? builder.add(within, start) : start;
+      }
+  }
+
   void run(const Schedule &schedule) {
     Op *loop = found.loop;
     Builder builder = Builder::before(fn, loop);
     builder.set_location(loop->location);
-    partials = emit_loop_partials(builder, found, schedule.blocks_per_sm);
-    at_once = parts_of_iteration(found);
-    Value *ids[3], *programs[3];
-    for (int axis : {0, 1, 2}) {
-      ids[axis] = builder.program_id(axis);
-      programs[axis] = builder.num_programs(axis);
-    }
-    program = emit_program_index(builder, ids, programs);
-    Value *rounded = builder.add(partials.count, builder.i32(at_once - 1));
-    Value *iterations = builder.binary(Opcode::udiv_, rounded, builder.i32(at_once));
+    find_partials(builder, schedule);
+    Value *at_once = builder.i32(parts.all()), *one = builder.i32(1);
+    Value *rounded = builder.sub(builder.add(partials.count, at_once), one);
+    Value *iterations = builder.binary(Opcode::udiv_, rounded, at_once);
+    Value *last = builder.sub(partials.count, one);
     std::vector<Value *> starts;
     for (size_t i = 0; i < found.totals.size(); i++)
       starts.push_back(emit_identity(builder, found.totals[i].op, tile_of(i)));
@@ -172,12 +247,11 @@ struct State {
     Block *body = combining->blocks[0];
     Builder inside(fn, body);
     inside.set_location(loop->location);
-    Value *first = inside.mul(body->arguments[0], inside.i32(at_once));
-    std::vector<Value *> loaded;
-    for (size_t i = 0; i < found.totals.size(); i++)
-      loaded.push_back(load(inside, i, first));
-    inside.yield(combined(inside, {body->arguments.begin() + 1, body->arguments.end()}, loaded));
-    std::vector<Value *> all = reduced(builder, combining->results);
+    Value *first = inside.mul(body->arguments[0], inside.i32(parts.all()));
+    inside.yield(
+        iteration(inside, {body->arguments.begin() + 1, body->arguments.end()}, first, last));
+    std::vector<Value *> all =
+        parts.beside > 1 ? reduced(builder, combining->results) : combining->results;
     for (size_t i = 0; i < found.totals.size(); i++) {
       all[i]->name = found.totals[i].value->name;
       replace_uses(*fn.body, found.totals[i].value, all[i]);
@@ -189,7 +263,7 @@ struct State {
 } // namespace
 
 void combine_loop_partials(Function &fn, const Schedule &schedule) {
-  if (schedule.kind != Schedule::Kind::split_loop || !schedule.is_second())
+  if (schedule.work != Schedule::Work::reduction)
     return;
   std::optional<AssociativeLoop> found = find_associative_loop(fn);
   assert(found && "candidate_schedules has looked");

@@ -1,6 +1,6 @@
 // The partials of a loop in a workspace. See loop_partials.h.
 //
-// Tested by tests/unit/passes/store_loop_partials/ and combine_loop_partials/.
+// Tested by tests/unit/passes/store_loop_partials_test.cpp and combine_loop_partials_test.cpp.
 
 #include "passes/loop_partials.h"
 
@@ -23,21 +23,23 @@ Elem stored_elem(const AssociativeLoop &found) {
 
 } // namespace
 
-int64_t elements_of_partial(const AssociativeLoop &found) {
+// Small totals lie beside one another, so that all threads have elements. Of larger totals, a
+// thread loads elements of several parts at once, for which it has 64 registers.
+PartsOfIteration parts_of_iteration(const AssociativeLoop &found) {
+  constexpr int64_t threads = 128, vector = 4;
   int64_t elements = 0;
   for (const AssociativeLoop::Total &total : found.totals)
     elements += total.value->type.elements();
-  return elements;
-}
-
-// As many as the tiles of all totals may have elements.
-int64_t parts_of_iteration(const AssociativeLoop &found) {
+  if (elements >= threads * vector)
+    return {.in_turn = std::clamp<int64_t>(64 * threads / elements, 2, 8)};
   constexpr int64_t max_elements = 4096, max_count = 512;
-  const int64_t count = max_elements / elements_of_partial(found);
-  return int64_t(std::bit_floor(uint64_t(std::clamp(count, int64_t(1), max_count))));
+  const int64_t count = std::min(max_elements / elements, max_count);
+  return {.beside = int64_t(std::bit_floor(uint64_t(count)))};
 }
 
-LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found, int blocks_per_sm) {
+LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found,
+                                const std::vector<Value *> &blocks,
+                                const std::vector<int64_t> &times, int blocks_per_sm) {
   auto binary = [&](Opcode code, Value *a, Value *b) { return builder.binary(code, a, b); };
   auto from_host = [&](Value *value, const char *name) {
     Value *result = builder.create(Opcode::host_value_, {value}, {value->type})->result();
@@ -46,58 +48,74 @@ LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found, 
   };
   LoopPartials partials;
   Value *iterations = found.loop->operand(0);
-  Value *programs = builder.i64(1);
-  for (int axis : {0, 1, 2})
-    programs = builder.mul(programs, builder.cast(builder.num_programs(axis), Elem::i64));
+  Value *all = builder.i64(1);
+  for (Value *along_axis : blocks)
+    all = builder.mul(all, builder.cast(along_axis, Elem::i64));
   Value *sms = builder.create(Opcode::num_sms_, {}, {Type::scalar(Elem::i32)})->result();
   Value *at_once = builder.cast(builder.mul(sms, builder.i32(blocks_per_sm)), Elem::i64);
-  Value *wanted = binary(Opcode::div_, at_once, binary(Opcode::max_, programs, builder.i64(1)));
-  Value *wide = builder.cast(iterations, Elem::i64);
-  Value *most = binary(Opcode::div_, wide, builder.i64(LoopPartials::min_iterations));
-  Value *parts = binary(Opcode::min_, wanted, most);
-  parts = binary(Opcode::max_, parts, builder.i64(1));
-  Value *count = builder.cast(parts, Elem::i32), *one = builder.i32(1);
-  auto div_up = [&](Value *a, Value *b) {
-    return binary(Opcode::div_, builder.sub(builder.add(a, b), one), b);
-  };
-  Value *steps = binary(Opcode::max_, div_up(iterations, count), one);
-  count = binary(Opcode::max_, div_up(iterations, steps), one); // so that no part is empty
+  Value *wanted = binary(Opcode::div_, at_once, binary(Opcode::max_, all, builder.i64(1)));
+  wanted = builder.cast(binary(Opcode::max_, wanted, builder.i64(1)), Elem::i32);
+  Value *one = builder.i32(1), *before_last = builder.sub(iterations, one);
+  auto div_up = [&](Value *by) { return builder.add(binary(Opcode::div_, before_last, by), one); };
+  Value *min_steps = builder.i32(LoopPartials::min_iterations);
+  Value *steps = binary(Opcode::max_, div_up(wanted), min_steps);
+  Value *count = binary(Opcode::max_, div_up(steps), one);
 
-  partials.elements = elements_of_partial(found);
-  int64_t offset = 0;
   for (const AssociativeLoop::Total &total : found.totals) {
-    partials.offsets.push_back(offset);
-    offset += total.value->type.elements();
+    const Shape &shape = total.value->type.shape;
+    std::vector<int64_t> strides(shape.size());
+    int64_t elements = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      strides[d] = elements;
+      elements *= shape[d] * (times.empty() ? 1 : times[d]);
+    }
+    partials.starts.push_back(partials.elements);
+    partials.strides.push_back(std::move(strides));
+    partials.elements += elements;
   }
   partials.elem = stored_elem(found);
-  Value *bytes = builder.mul(builder.cast(count, Elem::i64), programs);
+  Value *bytes = builder.mul(builder.cast(count, Elem::i64), all);
   bytes = builder.mul(bytes, builder.i64(partials.elements * bytes_of(partials.elem)));
   partials.memory =
       builder.create(Opcode::workspace_, {bytes}, {Type::pointer(partials.elem)})->result();
   partials.memory->name = "workspace";
   partials.count = from_host(count, "parts");
   partials.steps = from_host(steps, "part");
-  partials.programs = from_host(programs, "programs");
+  partials.blocks = from_host(all, "blocks");
+  for (size_t axis : {0, 1})
+    partials.extents[axis] = from_host(blocks[axis], "extent");
   partials.count_on_host = count;
   return partials;
 }
 
-Value *emit_offset(Builder &builder, const LoopPartials &partials, Value *part, Value *program,
-                   size_t number) {
-  Value *partial = builder.add(builder.mul(part, partials.programs), program);
-  Value *start = builder.mul(partial, builder.i64(partials.elements));
-  return builder.add(start, builder.i64(partials.offsets[number]));
+Value *emit_total(Builder &builder, const LoopPartials &partials, size_t number, Value *index,
+                  Value *within, const Type &type, int64_t parts) {
+  Value *offset = builder.mul(index, builder.i64(partials.elements));
+  offset = builder.add(offset, builder.i64(partials.starts[number]));
+  if (within)
+    offset = builder.add(offset, within);
+  if (type.is_scalar() && parts == 1)
+    return builder.addptr(partials.memory, offset);
+  std::vector<Value *> operands = {partials.memory, offset};
+  Shape shape = type.shape;
+  if (parts > 1) {
+    shape.insert(shape.begin(), parts);
+    operands.push_back(builder.mul(partials.blocks, builder.i64(partials.elements)));
+  }
+  for (int64_t stride : partials.strides[number])
+    operands.push_back(builder.i64(stride));
+  return builder.create(Opcode::view_, operands, {Type::view(partials.elem, shape)})->result();
 }
 
 Value *emit_as(Builder &builder, Value *value, Elem elem) {
   return value->type.elem == elem ? value : builder.bitcast(value, elem);
 }
 
-Value *emit_program_index(Builder &builder, Value *const ids[3], Value *const programs[3]) {
+Value *emit_block_index(Builder &builder, const LoopPartials &partials, Value *const ids[3]) {
   auto wide = [&](Value *value) { return builder.cast(value, Elem::i64); };
   Value *index = wide(ids[2]);
   for (int axis : {1, 0}) {
-    index = builder.mul(index, wide(programs[axis]));
+    index = builder.mul(index, wide(partials.extents[axis]));
     index = builder.add(index, wide(ids[axis]));
   }
   return index;

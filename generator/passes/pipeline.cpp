@@ -32,7 +32,6 @@
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_through_registers.h"
 #include "passes/promote_single_iterations.h"
-#include "passes/reduce_split_k_partials.h"
 #include "passes/remove_dead_code.h"
 #include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
@@ -48,7 +47,6 @@
 #include "passes/stage_operands.h"
 #include "passes/stage_repeated_loads.h"
 #include "passes/store_loop_partials.h"
-#include "passes/store_split_k_partials.h"
 #include "passes/swap_operands.h"
 #include "passes/swizzle_programs.h"
 #include "passes/unpipeline_loops.h"
@@ -94,17 +92,24 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 
   // Block tile: the tile of the source defines a program, not the work of a block. set_k_tile
   // changes the K tile, and coarsen_programs gives a block several programs, as one larger tile.
-  // Without a matmul, batch_programs gives it several programs side by side, and
-  // store_loop_partials or split_loops_in_cluster gives a program several blocks. align_tiles makes
-  // loops over a row access whole vectors. It comes before promote_single_iterations, which removes
-  // the loops. In the second launch of a split, combine_loop_partials or reduce_split_k_partials
-  // replaces the loop. swizzle_programs gives blocks that run at the same time programs that share
-  // operands in the L2 cache.
+  // In the second launch of a split loop, combine_loop_partials replaces the loop.
   run("set_k_tile", set_k_tile, schedule);
-  run("store_loop_partials", store_loop_partials, schedule);
   run("combine_loop_partials", combine_loop_partials, schedule);
-  run("reduce_split_k_partials", reduce_split_k_partials, schedule);
   run("coarsen_programs", coarsen_programs, schedule);
+
+  // TMA, where the schedule says so: TMA loads the operands and stores the output tiles.
+  // lower_to_tma makes tensor maps from the grid of programs and the whole K loop, so it comes
+  // before all passes that divide them.
+  run("swap_operands", swap_operands, schedule);
+  run("lower_to_tma", lower_to_tma, schedule);
+  run("set_l2_eviction", set_l2_eviction);
+
+  // Blocks and programs: store_loop_partials gives a program several blocks, in two launches.
+  // Without a matmul, split_loops_in_cluster gives it a cluster of blocks, and batch_programs gives
+  // a block several programs side by side. align_tiles makes loops over a row access whole vectors.
+  // It comes before promote_single_iterations, which removes the loops. swizzle_programs gives
+  // blocks that run at the same time programs that share operands in the L2 cache.
+  run("store_loop_partials", store_loop_partials, schedule);
   run("batch_programs", batch_programs, schedule);
   run("split_loops_in_cluster", split_loops_in_cluster, schedule);
   run("align_tiles", align_tiles);
@@ -112,22 +117,16 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("remove_dead_code", remove_dead_code);
   run("swizzle_programs", swizzle_programs, schedule);
 
-  // MMA: choose the instruction of every dot, and with it the number of warps. swap_operands comes
-  // first, because warps divide the rows of a matmul differently from its columns.
-  run("swap_operands", swap_operands, schedule);
+  // MMA: choose the instruction of every dot, and with it the number of warps. It comes after
+  // swap_operands, because warps divide the rows of a matmul differently from its columns.
   run("select_mma", select_mma, gpu, schedule);
 
-  // TMA and warp specialization, where the schedule says so: TMA loads the operands and stores the
-  // output tiles, producer warps run ahead of the consumer warps, the kernel becomes persistent,
-  // and split-K divides the mainloop.
+  // Warp specialization, where the schedule says so: producer warps run ahead of the consumer
+  // warps, the kernel becomes persistent, and split_k_in_cluster divides the mainloop.
   //
-  // lower_to_tma makes tensor maps from the grid of programs, so it comes before make_persistent,
-  // which removes the grid. specialize_warps assigns warps in all loops at once, so it comes after
-  // the passes that change loops. The passes after it no longer find a matmul loop. stage_epilogue
-  // sends the output tiles through shared memory.
-  run("lower_to_tma", lower_to_tma, schedule);
-  run("set_l2_eviction", set_l2_eviction);
-  run("store_split_k_partials", store_split_k_partials, schedule);
+  // specialize_warps assigns warps in all loops at once, so it comes after the passes that change
+  // loops. The passes after it no longer find a matmul loop. stage_epilogue sends the output tiles
+  // through shared memory.
   run("make_persistent", make_persistent, schedule);
   run("split_k_in_cluster", split_k_in_cluster, schedule);
   run("remove_dead_code", remove_dead_code);

@@ -20,6 +20,8 @@
 // Method:  All blocks run the same number of K iterations. The last block may reach past the end of
 //          K. There TMA reads zeros, because these coordinates are outside of the tensor map. The
 //          blocks add in the order of their ranks, so the result is the same in every run.
+//          store_loop_partials is a pass of its own: it divides a loop among two launches, and what
+//          follows the loop belongs to the second.
 // Needs:   lower_to_tma; make_persistent, which has made one block per program;
 //          can_split_k_in_cluster.
 // Ensures: after the cluster_reduce, all blocks of a cluster run the same operations.

@@ -1,31 +1,38 @@
 // store_loop_partials: divides a loop that reduces among blocks, which store partials.
 //
-//     %x = program_id {axis = 0}               launch_blocks %p0 * %parts, %p1, %p2
-//     %sum = for_loop %n, %zero {              %b = block_id {axis = 0}
-//       (%t, %acc)                             %s = %b / %p0
-//       %a = load ... formula of %t            %x = %b rem %p0
-//       %y = add %acc, %a                      %sum = for_loop min(%part, %n - %s*%part), %zero {
-//       yield %y                          =>     (%t, %acc)
-//     }                                          %a = load ... formula of %t + %s*%part
-//     %r = reduce %sum {op = "add"}              ...
-//     store %w, %r                             }
-//                                              %r = reduce %sum {op = "add"}
+//     launch_blocks %p0, %p1, %p2              launch_blocks %p0, %p1, %p2 * %parts
+//     %z = block_id {axis = 2}                 %b = block_id {axis = 2}
+//     %sum = for_loop %n, %zero {              %s = %b / %p2
+//       (%t, %acc)                             %z = %b rem %p2
+//       %a = load ... formula of %t            %sum = for_loop min(%part, %n - %s*%part), %zero {
+//       %y = add %acc, %a                        (%t, %acc)
+//       yield %y                          =>     %a = load ... formula of %t + %s*%part
+//     }                                          ...
+//     %r = reduce %sum {op = "add"}            }
+//     store %w, %r                             %r = reduce %sum {op = "add"}
 //                                              store workspace of part %s, %r
 //
-// A sum of few long rows has few programs: most SMs have nothing to do. This is split-K without a
-// matmul, for every operation that is associative: sums, minima, maxima, bitwise operations, and
+// A sum of few long rows has few programs: most SMs have nothing to do. So has a matmul with few
+// rows and columns but a very long K, even with split_k_in_cluster, because the size of a cluster
+// is limited. Through a workspace, any number of blocks can share a loop. The pass divides every
+// loop of an associative operation: matmuls (split-K), sums, minima, maxima, bitwise operations, and
 // the place of an extreme element.
 //
 // Method:  A second launch (combine_loop_partials) combines the partials, always in the same order,
 //          and runs what follows. The reductions of a total by the same operation belong to the
 //          first launch, so that a partial is small. All parts have the same number of iterations,
-//          except the last one.
-// Needs:   form_views; a loop that find_associative_loop finds; the grid of programs.
+//          except the last one. If TMA loads, all have the same: past the end of K, TMA reads
+//          zeros, because these coordinates are outside of the tensor map. Then the host knows the
+//          number of iterations, as warp specialization requires.
+// Needs:   form_views; a loop that find_associative_loop finds. Of a matmul: lower_to_tma and
+//          set_l2_eviction, which need the whole loop and the grid of programs.
 // Ensures: after the loop and these reductions, a block only stores its partial. No program_id is
 //          left; there is a launch_blocks; only the host uses num_programs.
-// Limits:  nothing happens unless the schedule is split_loop and its work is partials.
+// Limits:  nothing happens unless the schedule's work is partials. split_k_in_cluster and
+//          split_loops_in_cluster divide loops without a workspace: a cluster has one launch, and
+//          its blocks run what follows the loop together, instead of storing partials.
 //
-// Tested by tests/unit/passes/store_loop_partials/.
+// Tested by tests/unit/passes/store_loop_partials/ and store_loop_partials_test.cpp.
 
 #include "passes/store_loop_partials.h"
 
@@ -46,20 +53,34 @@ namespace {
 Op *launch_of(Function &fn) {
   auto found = std::find_if(fn.body->ops.begin(), fn.body->ops.end(),
                             [](const Op *op) { return op->is(Opcode::launch_blocks_); });
-  return *found;
+  return found == fn.body->ops.end() ? nullptr : *found;
 }
 
-// A new block_id of the first axis, divided into the part and the index of the program.
-Value *divide_first_axis(Function &fn, GridOfBlocks &blocks) {
-  Value *id = blocks.ids[0];
-  Builder builder = Builder::after(fn, launch_of(fn));
-  builder.set_location(fn.location);
-  Value *part = builder.binary(Opcode::udiv_, id, blocks.programs[0]);
-  Value *program = builder.binary(Opcode::urem_, id, blocks.programs[0]);
-  replace_uses(*fn.body, id, program);
-  part->op->operands[0] = program->op->operands[0] = id;
-  blocks.ids[0] = program;
+// The index of the block along `axis`, which the function may already have.
+Value *block_id(Function &fn, Builder &builder, int64_t axis) {
+  for (Op *op : fn.body->ops)
+    if (op->is(Opcode::block_id_) && op->get(attr::axis_) == axis)
+      return op->result();
+  Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
+  id->set(attr::axis_, axis);
+  return id->result();
+}
+
+// Divides the index along the last axis, of which there are `count` in each part, into the part and
+// the index in it. Replaces all uses, and returns the part.
+Value *divide_last_axis(Function &fn, Builder &builder, Value *id, Value *count) {
+  count = builder.create(Opcode::host_value_, {count}, {count->type})->result();
+  Value *part = builder.binary(Opcode::udiv_, id, count);
+  Value *inside = builder.binary(Opcode::urem_, id, count);
+  replace_uses(*fn.body, id, inside);
+  part->op->operands[0] = inside->op->operands[0] = id;
   return part;
+}
+
+bool loads_by_tma(const Op &loop) {
+  const std::vector<Op *> &ops = loop.blocks[0]->ops;
+  return std::any_of(ops.begin(), ops.end(),
+                     [](const Op *op) { return op->is(Opcode::tma_load_); });
 }
 
 // Erases all operations after the loop, except those that compute the totals, and the return.
@@ -77,43 +98,41 @@ void erase_the_rest(Function &fn, const AssociativeLoop &found) {
 } // namespace
 
 void store_loop_partials(Function &fn, const Schedule &schedule) {
-  if (schedule.kind != Schedule::Kind::split_loop || !schedule.is_first())
+  if (schedule.work != Schedule::Work::partials)
     return;
   std::optional<AssociativeLoop> found = find_associative_loop(fn);
   assert(found && "candidate_schedules has looked");
-  GridOfBlocks blocks = launch_grid_of_blocks(fn, {1, 1, 1});
-  Value *part = divide_first_axis(fn, blocks);
-  Op *loop = found->loop;
+  if (!launch_of(fn)) // coarsen_programs makes it for a matmul
+    launch_grid_of_blocks(fn, {1, 1, 1});
+  Op *loop = found->loop, *launch = launch_of(fn);
+  Builder top = Builder::before(fn, launch);
+  top.set_location(fn.location);
+  Value *ids[3];
+  for (int64_t axis : {0, 1, 2})
+    ids[axis] = block_id(fn, top, axis);
+  std::vector<Value *> blocks = launch->operands;
+  Value *part = divide_last_axis(fn, top, ids[2], blocks[2]);
+  erase(launch);
+  if (schedule.swap_operands) // the loop computes the transpose
+    found->totals[0].value = Builder::after(fn, loop).trans(found->totals[0].value, {1, 0});
+
   Builder builder = Builder::before(fn, loop);
   builder.set_location(loop->location);
-  LoopPartials partials = emit_loop_partials(builder, *found, schedule.blocks_per_sm);
+  LoopPartials partials = emit_loop_partials(builder, *found, blocks, {}, schedule.blocks_per_sm);
+  blocks[2] = builder.mul(blocks[2], partials.count_on_host);
+  builder.create(Opcode::launch_blocks_, blocks);
+  Value *first = builder.mul(part, partials.steps), *steps = partials.steps;
+  if (!loads_by_tma(*loop))
+    steps = builder.binary(Opcode::min_, steps, builder.sub(loop->operand(0), first));
+  take_part_of_steps(fn, loop, first, steps);
 
-  Op *launch = launch_of(fn);
-  std::vector<Value *> counts = launch->operands;
-  counts[0] = builder.mul(counts[0], partials.count_on_host);
-  builder.create(Opcode::launch_blocks_, counts);
-
-  Value *first = builder.mul(part, partials.steps);
-  Value *left = builder.sub(loop->operand(0), first);
-  take_part_of_steps(fn, loop, first, builder.binary(Opcode::min_, partials.steps, left));
-  erase(launch);
   erase_the_rest(fn, *found);
   Builder end(fn, fn.body, fn.body->ops.size() - 1);
   end.set_location(loop->location);
-  Value *program = emit_program_index(end, blocks.ids, blocks.programs);
+  Value *index = emit_block_index(end, partials, ids);
   for (size_t i = 0; i < found->totals.size(); i++) {
     Value *total = emit_as(end, found->totals[i].value, partials.elem);
-    Value *offset = emit_offset(end, partials, end.cast(part, Elem::i64), program, i);
-    if (total->type.is_scalar()) {
-      end.store(end.addptr(partials.memory, offset), total);
-      continue;
-    }
-    std::vector<Value *> operands = {partials.memory, offset};
-    int64_t stride = total->type.elements();
-    for (int64_t extent : total->type.shape)
-      operands.push_back(end.i64(stride /= extent));
-    Type type = Type::view(partials.elem, total->type.shape);
-    end.store(end.create(Opcode::view_, operands, {type})->result(), total);
+    end.store(emit_total(end, partials, i, index, nullptr, total->type), total);
   }
 }
 

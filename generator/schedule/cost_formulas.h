@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/launch_plan.h"
+#include "passes/loop_partials.h"
 
 #include <utility>
 
@@ -24,5 +25,15 @@ inline Expr programs(size_t axis) { return {Expr::Kind::programs, int64_t(axis),
 inline Expr all_programs() { return programs(0) * programs(1) * programs(2); }
 
 inline Expr num_sms() { return {Expr::Kind::num_sms, 0, {}}; }
+
+/// The number of parts of a loop, as emit_loop_partials computes it. `at_once`: blocks.
+inline Expr parts_of_loop(const Expr &iterations, Expr at_once, Expr blocks) {
+  auto max = [](Expr a, int64_t b) {
+    return Expr::binary(Expr::Kind::max, std::move(a), number(b));
+  };
+  Expr wanted = Expr::binary(Expr::Kind::div, std::move(at_once), max(std::move(blocks), 1));
+  Expr steps = max(div_up(iterations, max(std::move(wanted), 1)), LoopPartials::min_iterations);
+  return max(div_up(iterations, std::move(steps)), 1);
+}
 
 } // namespace tritonc

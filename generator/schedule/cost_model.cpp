@@ -143,8 +143,8 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
   return cost_of_launch(by_steps, problem);
 }
 
-// The number of partials is that of emit_split_k_workspace. The second launch has a start time, and
-// reads what the first has stored. Its bytes in flight depend on its number of blocks.
+// The second launch has a start time, and reads what the first has stored. Its bytes in flight
+// depend on its number of blocks.
 Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
                               const Shape &accumulator, const Problem &problem) {
   const int64_t second_launch = problem.costs->reduction_launch;
@@ -157,11 +157,7 @@ Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile
   auto of = [](Expr::Kind kind, Expr a, Expr b) {
     return Expr::binary(kind, std::move(a), std::move(b));
   };
-  Expr max_wanted =
-      of(Expr::Kind::max, of(Expr::Kind::div, steps, number(SplitKPartials::min_k_iterations)),
-         number(1));
-  Expr wanted = of(Expr::Kind::max, of(Expr::Kind::div, at_once, tiles), number(1));
-  wanted = of(Expr::Kind::min, wanted, max_wanted);
+  Expr wanted = parts_of_loop(steps, at_once, tiles);
   Expr first = div_up(tiles * wanted, at_once) *
                (div_up(steps, wanted) * number(tile.step) + number(tile.rest));
   Expr by_bytes = of(Expr::Kind::div, tiles * wanted * number(part_bytes), number(bytes_per_ns));

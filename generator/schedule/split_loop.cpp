@@ -5,26 +5,11 @@
 #include "schedule/split_loop.h"
 
 #include "analysis/associative_loop.h"
-#include "passes/loop_partials.h"
 #include "schedule/cost_formulas.h"
 
 namespace tritonc {
 
 using namespace ir;
-
-namespace {
-
-Expr of(Expr::Kind kind, Expr a, Expr b) { return Expr::binary(kind, std::move(a), std::move(b)); }
-
-// The number of parts, as emit_loop_partials computes it.
-Expr parts_of(const Expr &iterations, int64_t blocks_per_sm) {
-  Expr wanted = of(Expr::Kind::div, num_sms() * number(blocks_per_sm),
-                   of(Expr::Kind::max, all_programs(), number(1)));
-  Expr most = of(Expr::Kind::div, iterations, number(LoopPartials::min_iterations));
-  return of(Expr::Kind::max, of(Expr::Kind::min, std::move(wanted), std::move(most)), number(1));
-}
-
-} // namespace
 
 std::vector<Candidate> split_loop_schedules(const Function &canonical, const BlockWork &work,
                                             const Gpu &gpu) {
@@ -33,7 +18,8 @@ std::vector<Candidate> split_loop_schedules(const Function &canonical, const Blo
   if (!work.iterations || !found)
     return {};
   const int blocks_per_sm = int(work.estimated_occupancy);
-  const Expr parts = parts_of(*work.iterations, blocks_per_sm);
+  const Expr parts =
+      parts_of_loop(*work.iterations, num_sms() * number(blocks_per_sm), all_programs());
   BlockWork part = work;
   part.blocks = all_programs() * parts;
   part.operations = div_up(work.operations, parts);
@@ -41,7 +27,7 @@ std::vector<Candidate> split_loop_schedules(const Function &canonical, const Blo
   part.iterations = div_up(*work.iterations, parts);
   part.second_launch =
       number(gpu.costs->reduction_launch) +
-      div_up(parts, number(parts_of_iteration(*found))) * number(work.times.iteration);
+      div_up(parts, number(parts_of_iteration(*found).all())) * number(work.times.iteration);
   Expr cost = cost_of_elementwise(part, number(blocks_per_sm));
   return {{.schedule = {.kind = Schedule::Kind::split_loop,
                         .work = Schedule::Work::partials,

@@ -7,11 +7,11 @@
 
 #include "schedule/warp_specialized.h"
 
+#include "analysis/associative_loop.h"
 #include "passes/coarsen_programs.h"
 #include "passes/remove_dead_code.h"
 #include "passes/set_k_tile.h"
 #include "passes/split_k_in_cluster.h"
-#include "passes/store_split_k_partials.h"
 #include "passes/swap_operands.h"
 #include "schedule/legality.h"
 
@@ -136,20 +136,18 @@ std::vector<Candidate> waves_and_tail(const std::vector<MeasuredSchedule> &measu
 std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const MatmulSetting &setting,
                                          const Problem &problem) {
   bool is_tiled = setting.axes[0] && setting.axes[1] && setting.axes[0] != setting.axes[1];
-  if (!is_tiled || !can_split_k(setting.fn))
+  std::optional<AssociativeLoop> found = find_associative_loop(setting.fn);
+  if (!is_tiled || !found || found->totals.size() != 1)
     return {};
   Schedule first = of.schedule;
   first.work = Schedule::Work::partials;
-  first.partials = {.coarsening = first.coarsening,
-                    .rows = first.coarsening[*setting.axes[0]] * setting.accumulator()[0],
-                    .columns = first.coarsening[*setting.axes[1]] * setting.accumulator()[1],
-                    .rows_axis = *setting.axes[0],
-                    .columns_axis = *setting.axes[1]};
+  first.partials = {.coarsening = first.coarsening, .axes = {*setting.axes[0], *setting.axes[1]}};
   Schedule second{.kind = Schedule::Kind::split_k_reduction,
                   .tile = first.tile,
                   .k_tile = first.k_tile,
                   .work = Schedule::Work::reduction,
-                  .partials = first.partials};
+                  .partials = first.partials,
+                  .blocks_per_sm = first.blocks_per_sm};
   Expr cost = cost_of_split_k_partials(first, of.tile, setting.accumulator(), problem);
   return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/associative_loop.h"
 #include "support/tile_ir.h"
+#include "unit/passes/matmul_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -390,6 +391,21 @@ std::string totals_with(auto change) {
   return loop.totals();
 }
 
+bool has_total(const std::string &text) {
+  ir::Function fn = parsed(text);
+  const std::string before = printed(fn);
+  std::optional<AssociativeLoop> found = find_associative_loop(fn);
+  CHECK(printed(fn) == before);
+  CHECK((!found || (found->totals.size() == 1 && found->totals[0].op == "add" &&
+                    found->totals[0].value->name == "sum")));
+  return found.has_value();
+}
+
+std::string with_more_before(const std::string &operations, const std::string &parameters = "") {
+  std::string text = with(matmul_kernel(), "%sum = for_loop", operations + "\n %sum = for_loop");
+  return with(text, "%C: ptr<f16>", "%C: ptr<f16>" + parameters);
+}
+
 } // namespace
 
 TEST_CASE("associative loop: a sum that is rescaled to the largest element") {
@@ -458,4 +474,31 @@ TEST_CASE("associative loop: reductions of a rescaled sum and its key belong to 
           loop.after = sum_of_columns;
           loop.after.replace(loop.after.find("splat %top"), 10, "splat %p");
         }) == "max keys, add sums by exp 1.0");
+
+TEST_CASE("associative loop: the accumulator of a matmul is a total") {
+  CHECK(has_total(matmul_kernel()));
+  CHECK(has_total(matmul_kernel(64, 64, 64, "bf16")));
+  CHECK(has_total(
+      with(matmul_kernel(), "store %vc, %result", "store %vc, %result\n store %vc, %result")));
+  CHECK(has_total(with_more_before("%x = load %p : f32", ", %p: ptr<f32>")));
+  // Other loops are of no importance. The reductions of the accumulator belong to what follows.
+  CHECK(has_total(with_more_before("for_loop %K {\n (%i: i32)\n yield\n }")));
+  CHECK(has_total(with(matmul_kernel(), "%result =",
+                       "%row.sums = reduce %sum {axis = 1, op = \"add\"} : f32[64]\n %result =")));
+  CHECK_FALSE(has_total(with(matmul_kernel(), "number = 0.0", "number = 1.0")));
+}
+
+TEST_CASE("associative loop: not a matmul with effects before the end of its loop") {
+  CHECK_FALSE(has_total(with_more_before("store %p, %nothing", ", %p: ptr<f32>")));
+  CHECK_FALSE(has_total(with_more_before("print %K {text = \"K = {}\"}")));
+  CHECK_FALSE(has_total(with_more_before(
+      "%odd = cmp %K, %K {pred = \"lt\"} : i1\n if_else %odd {\n store %p, %nothing\n yield\n } {\n"
+      " yield\n }",
+      ", %p: ptr<f32>")));
+  CHECK_FALSE(
+      has_total(with(matmul_kernel(), "yield %d", "print %t {text = \"t = {}\"}\n yield %d")));
+  // An iteration count that the host cannot compute.
+  std::string loaded = with(matmul_kernel(), "for_loop %K", "for_loop %steps");
+  loaded = with(loaded, "%sum =", "%steps = load %p : i32\n %sum =");
+  CHECK_FALSE(has_total(with(loaded, "%C: ptr<f16>", "%C: ptr<f16>, %p: ptr<i32>")));
 }

@@ -139,7 +139,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                                         .work = Schedule::Work::tail,
                                         .tail_split = {2, 1, 1},
                                         .full_waves_tile = {256, 256, 64},
-                                        .partials = SplitKPartials{{1, 2, 1}, 64, 128, 1, 0},
+                                        .partials = SplitKPartials{{1, 2, 1}, {1, 0}},
                                         .blocks_per_sm = 2,
                                         .staged = true,
                                         .one_iteration = true,

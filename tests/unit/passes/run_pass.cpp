@@ -28,7 +28,6 @@
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_through_registers.h"
 #include "passes/promote_single_iterations.h"
-#include "passes/reduce_split_k_partials.h"
 #include "passes/remove_dead_code.h"
 #include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
@@ -44,7 +43,6 @@
 #include "passes/stage_operands.h"
 #include "passes/stage_repeated_loads.h"
 #include "passes/store_loop_partials.h"
-#include "passes/store_split_k_partials.h"
 #include "passes/swap_operands.h"
 #include "passes/swizzle_programs.h"
 #include "passes/unpipeline_loops.h"
@@ -102,7 +100,6 @@ const std::map<std::string_view, Run> &passes() {
       PASS(prefetch_dot_operands),
       PASS(prefetch_through_registers),
       PASS(promote_single_iterations),
-      PASS(reduce_split_k_partials),
       PASS(remove_dead_code),
       PASS(rescale_per_thread),
       PASS(select_mma),
@@ -118,7 +115,6 @@ const std::map<std::string_view, Run> &passes() {
       PASS(stage_operands),
       PASS(stage_repeated_loads),
       PASS(store_loop_partials),
-      PASS(store_split_k_partials),
       PASS(swap_operands),
       PASS(swizzle_programs),
       PASS(unpipeline_loops),

@@ -239,8 +239,7 @@ const std::map<std::string_view, Member> members = {
     {"blocks_per_sm", {1, [](Schedule &s, const Integers &v) { s.blocks_per_sm = int(v[0]); }}},
     {"epilogue_stages", {1, [](Schedule &s, const Integers &v) { s.epilogue_stages = v[0]; }}},
     {"partials",
-     {5, [](Schedule &s,
-            const Integers &v) { s.partials = SplitKPartials{{v[0], v[1], v[2]}, v[3], v[4]}; }}},
+     {3, [](Schedule &s, const Integers &v) { s.partials = SplitKPartials{v, {0, 1}}; }}},
 };
 
 // Sets one member of a schedule: its name and its values. Returns false if there is none.

@@ -13,8 +13,8 @@
 //     // unchanged                               the pass does nothing; CASE has no expected file
 //
 // `schedule` is a kind, then members of `Schedule` with their values: `coarsening 1 2 1`,
-// `swap_operands`, `work partials`. `partials 1 2 1 64 128` are the coarsening, rows and
-// columns of `SplitKPartials`.
+// `swap_operands`, `work partials`. `partials 1 2 1` is the coarsening of
+// `SplitKPartials`.
 //
 //     TRITONC_UPDATE=1 ctest --preset release -R unit.passes     rewrites the expected files
 

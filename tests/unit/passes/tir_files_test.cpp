@@ -201,8 +201,8 @@ TEST_CASE("parse_schedule: sets kind and members") {
                  .coarsening = {1, 2, 1},
                  .k_tile = 64,
                  .swap_operands = true});
-  CHECK(parse_schedule("baseline, work partials, partials 1 2 1 64 128") ==
-        Schedule{.work = Schedule::Work::partials, .partials = SplitKPartials{{1, 2, 1}, 64, 128}});
+  CHECK(parse_schedule("baseline, work partials, partials 1 2 1") ==
+        Schedule{.work = Schedule::Work::partials, .partials = SplitKPartials{{1, 2, 1}, {0, 1}}});
 }
 
 TEST_CASE("parse_schedule: reads a batched schedule") {

@@ -1,7 +1,7 @@
-// Tests passes/reduce_split_k_partials.cpp. The folder reduce_split_k_partials/ has more cases.
+// Tests passes/combine_loop_partials.cpp. The folder combine_loop_partials/ has more cases.
 
 #include "matmul_kernel.h"
-#include "passes/reduce_split_k_partials.h"
+#include "passes/combine_loop_partials.h"
 #include "support/tile_ir.h"
 
 using namespace tritonc;
@@ -13,15 +13,15 @@ namespace {
 Schedule split_k_reduction() {
   return {.k_tile = 64,
           .work = Schedule::Work::reduction,
-          .partials = SplitKPartials{{1, 2, 1}, 64, 128, 0, 1}};
+          .partials = SplitKPartials{{1, 2, 1}, {0, 1}}};
 }
 
 } // namespace
 
-TEST_CASE("reduce_split_k_partials: unrolls by available registers") {
+TEST_CASE("combine_loop_partials: unrolls large totals by available registers") {
   auto at_once = [](int rows, int columns) {
     std::string added =
-        after(reduce_split_k_partials, matmul_kernel(rows, columns), split_k_reduction());
+        after(combine_loop_partials, matmul_kernel(rows, columns), split_k_reduction());
     return count(added, "= load %");
   };
   CHECK(at_once(16, 32) == 8);
@@ -31,20 +31,20 @@ TEST_CASE("reduce_split_k_partials: unrolls by available registers") {
   CHECK(at_once(128, 128) == 2);
 }
 
-TEST_CASE("reduce_split_k_partials: adds integer partials as integers") {
+TEST_CASE("combine_loop_partials: adds integer partials as integers") {
   std::string text = with(matmul_kernel(64, 64, 64, "i8"), "f32[64,64]", "i32[64,64]");
   text = with(text, "%nothing = constant {number = 0.0} : f32",
               "%nothing = constant {value = 0} : i32");
-  std::string added = after(reduce_split_k_partials, text, split_k_reduction());
+  std::string added = after(combine_loop_partials, text, split_k_reduction());
   CHECK(contains(added, ": view<i32>[64,64]"));
   CHECK(contains(added, "%workspace = workspace"));
 }
 
-TEST_CASE("reduce_split_k_partials: does nothing in other schedules") {
+TEST_CASE("combine_loop_partials: does nothing in other schedules") {
   for (auto share : {Schedule::Work::all, Schedule::Work::full_waves, Schedule::Work::tail,
                      Schedule::Work::partials}) {
     Schedule schedule = split_k_reduction();
     schedule.work = share;
-    CHECK(after(reduce_split_k_partials, matmul_kernel(), schedule) == text(matmul_kernel()));
+    CHECK(after(combine_loop_partials, matmul_kernel(), schedule) == text(matmul_kernel()));
   }
 }

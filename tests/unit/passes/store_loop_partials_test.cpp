@@ -1,9 +1,9 @@
-// Tests passes/store_split_k_partials.cpp and, with reduce_split_k_partials_test.cpp,
-// passes/split_k_workspace.cpp.
+// Tests passes/store_loop_partials.cpp and, with combine_loop_partials_test.cpp,
+// passes/loop_partials.cpp. The folder store_loop_partials/ has more cases.
 
 #include "analysis/launch_config.h"
 #include "matmul_kernel.h"
-#include "passes/store_split_k_partials.h"
+#include "passes/store_loop_partials.h"
 #include "support/tile_ir.h"
 
 using namespace tritonc;
@@ -17,7 +17,7 @@ Schedule in_parts() {
           .coarsening = {1, 2, 1},
           .k_tile = 64,
           .work = Schedule::Work::partials,
-          .partials = SplitKPartials{{1, 2, 1}, 64, 128, 0, 1}};
+          .partials = SplitKPartials{{1, 2, 1}, {0, 1}}};
 }
 
 // A matmul as lower_to_tma leaves it. `last` reads axis 2 of the grid.
@@ -57,30 +57,22 @@ std::string product(const std::string &last = "%matrix = block_id {axis = 2} : i
     })";
 }
 
-bool can_be_divided(const std::string &text) {
-  ir::Function fn = parsed(text);
-  std::string before = printed(fn);
-  bool can = can_split_k(fn);
-  CHECK(printed(fn) == before);
-  return can;
-}
-
 } // namespace
 
-TEST_CASE("store_split_k_partials: adds block_id for grid axis 2") {
+TEST_CASE("store_loop_partials: adds block_id for grid axis 2") {
   std::string divided =
-      after(store_split_k_partials, product("%k0 = block_id {axis = 2} : i32\n"), in_parts());
+      after(store_loop_partials, product("%k0 = block_id {axis = 2} : i32\n"), in_parts());
   CHECK(count(divided, "block_id {axis = 2}") == 1);
-  divided = after(store_split_k_partials, product(""), in_parts());
+  divided = after(store_loop_partials, product(""), in_parts());
   CHECK(count(divided, "block_id {axis = 2}") == 1);
 }
 
-TEST_CASE("store_split_k_partials: axis 2 excludes the partial index") {
+TEST_CASE("store_loop_partials: axis 2 excludes the partial index") {
   std::string uses = with(product(), "%v = view %C, %zero",
                           "%far = cast %matrix : i64\n"
                           "%v = view %C, %far");
   uses = with(uses, "%k = mul %t, %wide", "%m = mul %matrix, %t : i32\n %k = mul %m, %wide");
-  CHECK(contains(after(store_split_k_partials, uses, in_parts()), "%m = mul %1, "));
+  CHECK(contains(after(store_loop_partials, uses, in_parts()), "%m = mul %2, "));
 }
 
 namespace {
@@ -105,6 +97,8 @@ int64_t value(const Expr &expr, int64_t steps, int64_t pieces, int64_t num_sms) 
     return num_sms;
   case Expr::Kind::add:
     return operand(0) + operand(1);
+  case Expr::Kind::sub:
+    return operand(0) - operand(1);
   case Expr::Kind::mul:
     return operand(0) * operand(1);
   case Expr::Kind::div:
@@ -120,7 +114,7 @@ int64_t value(const Expr &expr, int64_t steps, int64_t pieces, int64_t num_sms) 
 }
 
 Division division(int64_t steps, int64_t pieces, int64_t num_sms = 132) {
-  ir::Function fn = parsed(after(store_split_k_partials, product(), in_parts()));
+  ir::Function fn = parsed(after(store_loop_partials, product(), in_parts()));
   auto number = [&](const char *name) {
     const ir::Value *asked = value_named(fn, name)->op->operand(0);
     return value(*host_expression(asked), steps, pieces, num_sms);
@@ -130,61 +124,31 @@ Division division(int64_t steps, int64_t pieces, int64_t num_sms = 132) {
 
 } // namespace
 
-TEST_CASE("store_split_k_partials: partial count fills all SMs once") {
+TEST_CASE("store_loop_partials: partial count fills all SMs once") {
   constexpr int64_t piece = 64 * 128 * 4;
   CHECK(division(256, 32) == Division{4, 64, 4 * 32 * piece});
   CHECK(division(256, 33) == Division{4, 64, 4 * 33 * piece});
   CHECK(division(256, 34) == Division{3, 86, 3 * 34 * piece});
   CHECK(division(257, 32) == Division{4, 65, 4 * 32 * piece});
   CHECK(division(256, 32, 78) == Division{2, 128, 2 * 32 * piece});
-  // The last partial may be empty.
-  CHECK(division(40, 14) == Division{9, 5, 9 * 14 * piece});
+  // No partial is empty: nine of five iterations each would be more than 40.
+  CHECK(division(40, 14) == Division{8, 5, 8 * 14 * piece});
   // One partial if the SMs are already full, or if K is too short.
   CHECK(division(256, 67) == Division{1, 256, 67 * piece});
   CHECK(division(256, 1000) == Division{1, 256, 1000 * piece});
-  CHECK(division(7, 1) == Division{1, 7, piece});
-  // At least four K iterations per partial, and no empty partial.
+  CHECK(division(4, 1) == Division{1, 4, piece});
+  // At least four K iterations per partial, except for the last. No partial is empty.
+  CHECK(division(7, 1) == Division{2, 4, 2 * piece});
   CHECK(division(8, 1) == Division{2, 4, 2 * piece});
-  CHECK(division(9, 1) == Division{2, 5, 2 * piece});
-  CHECK(division(21, 1) == Division{5, 5, 5 * piece});
+  CHECK(division(9, 1) == Division{3, 4, 3 * piece});
+  CHECK(division(0, 1) == Division{1, 4, piece});
 }
 
-TEST_CASE("store_split_k_partials: does nothing in other schedules") {
+TEST_CASE("store_loop_partials: does nothing in other schedules") {
   for (auto share : {Schedule::Work::all, Schedule::Work::full_waves, Schedule::Work::tail,
                      Schedule::Work::reduction}) {
     Schedule schedule = in_parts();
     schedule.work = share;
-    CHECK(after(store_split_k_partials, product(), schedule) == text(product()));
+    CHECK(after(store_loop_partials, product(), schedule) == text(product()));
   }
-}
-
-namespace {
-
-std::string with_more_before(const std::string &operations, const std::string &parameters = "") {
-  std::string text = with(matmul_kernel(), "%sum = for_loop", operations + "\n %sum = for_loop");
-  return with(text, "%C: ptr<f16>", "%C: ptr<f16>" + parameters);
-}
-
-} // namespace
-
-TEST_CASE("can_split_k: accepts effects only after the loop") {
-  CHECK(can_be_divided(matmul_kernel()));
-  CHECK(can_be_divided(matmul_kernel(64, 64, 64, "bf16")));
-  CHECK(can_be_divided(
-      with(matmul_kernel(), "store %vc, %result", "store %vc, %result\n store %vc, %result")));
-  CHECK(can_be_divided(with_more_before("%x = load %p : f32", ", %p: ptr<f32>")));
-  CHECK_FALSE(can_be_divided(with_more_before("store %p, %nothing", ", %p: ptr<f32>")));
-  CHECK_FALSE(can_be_divided(with_more_before("print %K {text = \"K = {}\"}")));
-  CHECK_FALSE(can_be_divided(with_more_before(
-      "%odd = cmp %K, %K {pred = \"lt\"} : i1\n if_else %odd {\n store %p, %nothing\n yield\n } {\n"
-      " yield\n }",
-      ", %p: ptr<f32>")));
-  // Effects in the loop, and accumulators with a non-zero start.
-  CHECK_FALSE(
-      can_be_divided(with(matmul_kernel(), "yield %d", "print %t {text = \"t = {}\"}\n yield %d")));
-  CHECK_FALSE(can_be_divided(with(matmul_kernel(), "number = 0.0", "number = 1.0")));
-  // An iteration count that the host cannot compute.
-  std::string loaded = with(matmul_kernel(), "for_loop %K", "for_loop %steps");
-  loaded = with(loaded, "%sum =", "%steps = load %p : i32\n %sum =");
-  CHECK_FALSE(can_be_divided(with(loaded, "%C: ptr<f16>", "%C: ptr<f16>, %p: ptr<i32>")));
 }
