@@ -16,12 +16,16 @@ namespace {
 
 bool host_knows(const Value *symbol) { return host_expression(symbol).has_value(); }
 
+} // namespace
+
 bool host_knows(const Poly &poly) {
   return std::all_of(poly.terms.begin(), poly.terms.end(), [](const auto &term) {
     return std::all_of(term.first.begin(), term.first.end(),
                        [](const Value *symbol) { return host_knows(symbol); });
   });
 }
+
+namespace {
 
 Poly single(const Poly::Monomial &monomial, int64_t coefficient) {
   Poly poly;

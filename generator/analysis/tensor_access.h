@@ -30,6 +30,9 @@ struct Bound {
   Poly before;
 };
 
+/// Whether the host can compute `poly`.
+bool host_knows(const Poly &poly);
+
 /// The bounds of a mask of a tile with `rank` axes; nullopt: the mask is not a conjunction of
 /// bounds.
 std::optional<std::vector<Bound>> bounds_of(const ir::Value *mask, int rank);

@@ -77,7 +77,7 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
   case Schedule::Kind::multistage_wgmma:
     return schedule.coarsening.empty() ? Message::explain_wgmma : Message::explain_multistage_wgmma;
   case Schedule::Kind::batched:
-    return Message::explain_batched;
+    return schedule.joined_rows ? Message::explain_joined_rows : Message::explain_batched;
   case Schedule::Kind::split_loop:
     return schedule.is_first() ? Message::explain_loop_partials : Message::explain_loop_reduction;
   case Schedule::Kind::split_k_reduction:

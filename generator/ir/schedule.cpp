@@ -46,7 +46,7 @@ std::string text_of(const Schedule &schedule) {
     return "cluster of " + std::to_string(schedule.cluster) + (reuse.empty() ? "" : ", " + reuse);
   if (schedule.kind == Schedule::Kind::batched)
     return std::to_string(schedule.coarsening[0]) + " programs per block" +
-           (reuse.empty() ? "" : ", " + reuse);
+           (reuse.empty() ? "" : ", " + reuse) + (schedule.joined_rows ? ", joined rows" : "");
   if (schedule.kind == Schedule::Kind::split_loop)
     return schedule.is_first() ? "split loop, partials" : "split loop, reduction";
   std::string text = name_of(schedule.kind);

@@ -111,6 +111,10 @@ struct Schedule {
   /// Each loop runs once, so that its tiles stay in registers. Only for launches where this is so.
   bool one_iteration = false;
 
+  /// The rows of a block's programs move as one range of memory. Only for launches in which they
+  /// follow one another without a gap.
+  bool joined_rows = false;
+
   /// Stages of the epilogue: buffers in shared memory for the pieces of an output tile that TMA
   /// stores. With one stage, TMA must have read a piece before the next piece is written.
   int64_t epilogue_stages = 2;

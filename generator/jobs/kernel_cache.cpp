@@ -137,7 +137,7 @@ template <typename Archive> void fields(Archive &archive, Schedule &schedule) {
           schedule.coarsening, schedule.k_tile, schedule.swap_operands, schedule.split_k,
           schedule.work, schedule.tail_split, schedule.full_waves_tile, schedule.partials,
           schedule.blocks_per_sm, schedule.epilogue_stages, schedule.staged, schedule.one_iteration,
-          schedule.cluster);
+          schedule.joined_rows, schedule.cluster);
 }
 template <typename Archive> void fields(Archive &archive, LaunchConfig &launch) {
   archive(launch.schedule, launch.guards, launch.cost, launch.blocks, launch.cluster, launch.hidden,

@@ -23,6 +23,7 @@
 #include "passes/insert_dependent_launch.h"
 #include "passes/interleave_copies.h"
 #include "passes/issue_wgmma_async.h"
+#include "passes/join_rows.h"
 #include "passes/lower_cluster_reductions.h"
 #include "passes/lower_gathers.h"
 #include "passes/lower_layout_conversions.h"
@@ -107,13 +108,15 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // Blocks and programs: store_loop_partials gives a program several blocks, in two launches.
   // Without a matmul, split_loops_in_cluster gives it a cluster of blocks, and batch_programs gives
   // a block several programs side by side. align_tiles makes loops over a row access whole vectors.
-  // It comes before promote_single_iterations, which removes the loops. swizzle_programs gives
-  // blocks that run at the same time programs that share operands in the L2 cache.
+  // It comes before promote_single_iterations, which removes the loops. Then join_rows moves the
+  // rows of a block's programs as one range. swizzle_programs gives blocks that run at the same time
+  // programs that share operands in the L2 cache.
   run("store_loop_partials", store_loop_partials, schedule);
   run("batch_programs", batch_programs, schedule);
   run("split_loops_in_cluster", split_loops_in_cluster, schedule);
   run("align_tiles", align_tiles);
   run("promote_single_iterations", promote_single_iterations, schedule);
+  run("join_rows", join_rows, schedule);
   run("remove_dead_code", remove_dead_code);
   run("swizzle_programs", swizzle_programs, schedule);
 

@@ -1,4 +1,4 @@
-// The schedule in which a block runs several programs side by side. See batched.h.
+// The schedules in which a block runs several programs side by side. See batched.h.
 //
 // Tested by tests/unit/schedule/candidates_test.cpp.
 
@@ -6,6 +6,7 @@
 
 #include "analysis/repeated_loads.h"
 #include "passes/batch_programs.h"
+#include "passes/join_rows.h"
 #include "passes/promote_single_iterations.h"
 #include "schedule/cost_formulas.h"
 
@@ -29,24 +30,39 @@ bool has_dependent_elements(Function &fn) {
 
 } // namespace
 
-std::optional<Candidate> batched_schedule(const Function &canonical, const Gpu &gpu) {
+std::vector<Candidate> batched_schedules(const Function &canonical, const Gpu &gpu) {
   const int64_t elements = elements_of_largest_tile(canonical);
   const int64_t times = elements ? gpu.costs->elementwise.batch_elements / elements : 0;
   Function batched = clone(canonical);
   if (times < min_times || !has_dependent_elements(batched) || !try_batching(batched, times))
-    return std::nullopt;
-  // Loops that load the same tiles should load them once.
-  const bool once = find_repeated_loads(batched) && try_promoting(batched);
-  Expr blocks = div_up(programs(0), number(times)) * programs(1) * programs(2);
-  std::optional<BlockWork> work = work_of_blocks(batched, std::move(blocks), gpu);
-  if (!work)
-    return std::nullopt;
-  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-  return Candidate{.schedule = {.kind = Schedule::Kind::batched,
-                                .coarsening = {times, 1, 1},
-                                .one_iteration = once},
-                   .cost = std::move(cost),
-                   .work = std::move(work)};
+    return {};
+  const Expr blocks = div_up(programs(0), number(times)) * programs(1) * programs(2);
+  std::vector<Candidate> candidates;
+  auto add = [&](std::optional<BlockWork> work, bool once, bool joined) {
+    if (!work)
+      return;
+    Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
+    candidates.push_back({.schedule = {.kind = Schedule::Kind::batched,
+                                       .coarsening = {times, 1, 1},
+                                       .one_iteration = once,
+                                       .joined_rows = joined},
+                          .cost = std::move(cost),
+                          .work = std::move(work)});
+  };
+  // Whole rows are joined, so each loop runs once. Loops that load the same tiles should load them
+  // once.
+  Function promoted = clone(batched);
+  const bool can_promote = try_promoting(promoted);
+  const bool once = can_promote && find_repeated_loads(batched);
+  const std::optional<BlockWork> work = work_of_blocks(once ? promoted : batched, blocks, gpu);
+  Function joined = clone(can_promote ? promoted : batched);
+  if (std::optional<BlockWork> other; work && try_joining_rows(joined)) {
+    other = work_of_blocks(joined, blocks, gpu);
+    other->bytes = work->bytes; // also counts the ends of the range
+    add(std::move(other), can_promote, true);
+  }
+  add(work, once, false);
+  return candidates;
 }
 
 } // namespace tritonc

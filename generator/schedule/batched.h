@@ -1,4 +1,4 @@
-// The schedule in which a block runs several programs side by side.
+// The schedules in which a block runs several programs side by side.
 
 #pragma once
 
@@ -7,9 +7,10 @@
 
 namespace tritonc {
 
-/// Programs with few elements, side by side in a block of ElementwiseTimes::batch_elements.
-/// `canonical` has no matmul. Nothing if a program has too many elements, or neither loops nor
-/// reductions, or if batch_programs cannot change the function.
-std::optional<Candidate> batched_schedule(const ir::Function &canonical, const Gpu &gpu);
+/// Programs with few elements, side by side in a block of ElementwiseTimes::batch_elements; if
+/// join_rows can change the function, also with joined rows. `canonical` has no matmul. Nothing if a
+/// program has too many elements, or neither loops nor reductions, or if batch_programs cannot
+/// change the function.
+std::vector<Candidate> batched_schedules(const ir::Function &canonical, const Gpu &gpu);
 
 } // namespace tritonc

@@ -109,7 +109,7 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
     if (candidate)
       candidates.push_back(std::move(*candidate));
   };
-  add(batched_schedule(canonical, gpu));
+  append(candidates, batched_schedules(canonical, gpu));
   if (Function once = clone(aligned); find_repeated_loads(once) && try_promoting(once))
     add(one_program_schedule(once, {.one_iteration = true}, gpu));
   if (Function staged = clone(aligned); try_staging_loads(staged, gpu))

@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tritonc {
 
@@ -38,6 +39,8 @@ constexpr int64_t min_registers = 20, registers_of_element = 4;
 
 // The time of an access to memory, of one or several elements.
 constexpr int64_t weight_of_access = 4;
+
+constexpr int64_t vector_bytes = 16; // of the widest access
 
 bool accesses_memory(const Op &op) {
   return op.is(Opcode::load_) || op.is(Opcode::store_) || op.is(Opcode::async_copy_);
@@ -127,6 +130,12 @@ class Work {
 public:
   /// `granule`: bytes that the L2 cache fetches at once.
   Work(const Function &fn, int64_t granule) : fn_(fn), granule_(granule) {
+    for_each_op(*fn.body, [&](const Op &op) {
+      if (!op.is(Opcode::shared_load_rows_) && !op.is(Opcode::shared_store_rows_))
+        return;
+      const Type &buffer = op.operand(op.is(Opcode::shared_load_rows_) ? 0 : 1)->type;
+      ranges_[buffer.shape[1]] = vector_bytes / bytes_of(buffer.elem);
+    });
     add(*fn.body, std::nullopt);
   }
 
@@ -141,6 +150,18 @@ public:
 private:
   const Function &fn_;
   int64_t granule_;
+  std::map<int64_t, int64_t> ranges_; // elements of joined rows, and of a vector
+
+  // The elements for which a thread executes one instruction: joined rows move in vectors.
+  int64_t elements_at_once(const Op &op, int64_t elements) const {
+    auto is_range = [&](const Value *value) {
+      return value->type.is_tile() && value->type.rank() == 1;
+    };
+    const bool has_ranges = std::any_of(op.operands.begin(), op.operands.end(), is_range) ||
+                            std::any_of(op.results.begin(), op.results.end(), is_range);
+    auto found = ranges_.find(elements);
+    return has_ranges && found != ranges_.end() ? found->second : 1;
+  }
 
   static Expr times(const std::optional<Expr> &iterations, Expr what) {
     return iterations ? *iterations * std::move(what) : std::move(what);
@@ -171,7 +192,7 @@ private:
           add(*part, times_run);
       } else {
         here += accesses_memory(*op) ? elements * weight_of_access / elements_of_access(*op, fn_)
-                                     : elements * weight_of(*op);
+                                     : elements * weight_of(*op) / elements_at_once(*op, elements);
         bytes_here += bytes_of_access(*op, fn_, granule_);
       }
     }

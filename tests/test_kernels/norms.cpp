@@ -82,9 +82,9 @@ template <typename Fill> std::vector<Run> runs_by_row(const Variant &variant, Fi
 std::vector<Run> rms_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
   return runs_by_row(variant, [&](Run &run, int n) {
     Numbers numbers = {variant.type()};
-    Matrix x = add_matrix(run.memory, "x", numbers, row_count, n, n + 3, nullptr);
+    Matrix x = add_matrix(run.memory, "x", numbers, row_count, n, distance(n, 3), nullptr);
     Matrix gain = add_vector(run, "gain", variant.type(), n, &random);
-    Matrix y = add_matrix(run.memory, "y", numbers, row_count, n, n + 1, nullptr);
+    Matrix y = add_matrix(run.memory, "y", numbers, row_count, n, distance(n, 1), nullptr);
     for (int row = 0; row < row_count; row++)
       for (int i = 0; i < n; i++)
         set(run, x, row, i, random() % 2 ? 1 : -1);
@@ -108,14 +108,14 @@ std::vector<Run> rms_norms(const Variant &variant, std::mt19937 &random, const S
 std::vector<Run> sum_norms(const Variant &variant, std::mt19937 &random, bool centered) {
   return runs_by_row(variant, [&](Run &run, int n) {
     Numbers numbers = {variant.type()};
-    Matrix x = add_matrix(run.memory, "x", numbers, row_count, n, n + 3, &random);
+    Matrix x = add_matrix(run.memory, "x", numbers, row_count, n, distance(n, 3), &random);
     Matrix residual = add_matrix(run.memory, "residual", numbers, row_count, n, n, nullptr);
     std::vector<Matrix> pointers = {x, residual};
     pointers.push_back(add_vector(run, "gain", variant.type(), n, &random));
     if (centered)
       pointers.push_back(add_vector(run, "bias", variant.type(), n, &random));
-    Matrix sum = add_matrix(run.memory, "sum", numbers, row_count, n, n + 2, nullptr);
-    Matrix y = add_matrix(run.memory, "y", numbers, row_count, n, n + 1, nullptr);
+    Matrix sum = add_matrix(run.memory, "sum", numbers, row_count, n, distance(n, 2), nullptr);
+    Matrix y = add_matrix(run.memory, "y", numbers, row_count, n, distance(n, 1), nullptr);
     Matrix gain = pointers[2], bias = pointers.back();
     pointers.insert(pointers.end(), {sum, y});
     auto mean_of = [centered](int64_t row) { return centered ? double(5 * row) : 0; };
@@ -155,10 +155,10 @@ std::vector<Run> rms_norms_of_sums(const Variant &variant, std::mt19937 &random,
 std::vector<Run> row_gradients(const Variant &variant, std::mt19937 &random, bool centered) {
   return runs_by_row(variant, [&](Run &run, int n) {
     Numbers numbers = {variant.type()};
-    Matrix x = add_matrix(run.memory, "x", numbers, row_count, n, n + 3, nullptr);
+    Matrix x = add_matrix(run.memory, "x", numbers, row_count, n, distance(n, 3), nullptr);
     Matrix gain = add_gain(run, variant.type(), n, random);
     Matrix dy = add_matrix(run.memory, "dy", numbers, row_count, n, n, nullptr);
-    Matrix dx = add_matrix(run.memory, "dx", numbers, row_count, n, n + 1, nullptr);
+    Matrix dx = add_matrix(run.memory, "dx", numbers, row_count, n, distance(n, 1), nullptr);
     Matrix mean, factor;
     if (centered)
       mean = add_vector(run, "mean", Elem::f32, row_count, nullptr);
@@ -212,8 +212,8 @@ std::vector<Run> column_gradients(const Variant &variant, std::mt19937 &random, 
     Run run;
     run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
     Numbers numbers = {variant.type()};
-    Matrix x = add_matrix(run.memory, "x", numbers, m, n, n + 3, &random);
-    Matrix dy = add_matrix(run.memory, "dy", numbers, m, n, n + 1, &random);
+    Matrix x = add_matrix(run.memory, "x", numbers, m, n, distance(n, 3), &random);
+    Matrix dy = add_matrix(run.memory, "dy", numbers, m, n, distance(n, 1), &random);
     Matrix mean, factor, dgain, dbias;
     if (centered)
       mean = add_vector(run, "mean", Elem::f32, m, &random);

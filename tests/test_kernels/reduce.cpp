@@ -127,8 +127,8 @@ std::vector<Run> cumulative_sums(const Variant &variant, std::mt19937 &random, c
   for (int n : {1, 12, size, 2 * size + 9}) {
     Run run;
     run.text = "N=" + std::to_string(n);
-    Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, &random);
-    Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, n + 1, nullptr);
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), &random);
+    Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, distance(n, 1), nullptr);
     std::map<size_t, double> sums;
     for (int row = 0; row < rows; row++) {
       double sum = 0;
@@ -158,7 +158,7 @@ std::vector<Run> largest(const Variant &variant, std::mt19937 &random, const Ste
   for (int n : {1, 12, size, 2 * size + 9}) {
     Run run;
     run.text = "N=" + std::to_string(n);
-    Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, &random);
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), &random);
     Matrix values =
         add_matrix(run.memory, "values", {variant.type()}, rows, ranks, ranks + 1, nullptr);
     Matrix indices =

@@ -50,8 +50,8 @@ std::vector<Run> log_softmaxes(const Variant &variant, std::mt19937 &random, con
   std::vector<Run> runs;
   for (int n : lengths(variant))
     runs.push_back(run_of_rows(n, [&](Run &run) {
-      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
-      Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, n + 1, nullptr);
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), nullptr);
+      Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, distance(n, 1), nullptr);
       for (int row = 0; row < rows; row++)
         fill_row(run, x, row, some_of(count_of(row, n), n, random), 8 * row);
       run.launch.arguments = {Element::pointer(x.buffer),
@@ -112,10 +112,10 @@ std::vector<Run> masked_softmaxes(const Variant &variant, std::mt19937 &, const 
   bool keeps = variant["MASK_TYPE"] == "uint8";
   for (int n : lengths(variant))
     runs.push_back(run_of_rows(n, [&](Run &run) {
-      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), nullptr);
       Numbers of_mask = {keeps ? Elem::i8 : variant.type(), keeps};
-      Matrix mask = add_matrix(run.memory, "mask", of_mask, mask_rows, n, n + 2, nullptr);
-      Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, n + 1, nullptr);
+      Matrix mask = add_matrix(run.memory, "mask", of_mask, mask_rows, n, distance(n, 2), nullptr);
+      Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, distance(n, 1), nullptr);
       for (int row = 0; row < mask_rows; row++)
         for (int i = 0; i < n; i++) { // row 1 keeps every second column
           bool is_seen = row == 0 || i % 2 == 0;
@@ -151,12 +151,14 @@ std::vector<Run> masked_softmaxes(const Variant &variant, std::mt19937 &, const 
 
 std::vector<Run> softmax_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
-  for (int n : lengths(variant))
+  std::vector<int> all = lengths(variant);
+  all.push_back(13);
+  for (int n : all)
     runs.push_back(run_of_rows(n, [&](Run &run) {
       Numbers numbers = {variant.type()};
-      Matrix y = add_matrix(run.memory, "y", numbers, rows, n, n + 3, &random);
+      Matrix y = add_matrix(run.memory, "y", numbers, rows, n, distance(n, 3), &random);
       Matrix dy = add_matrix(run.memory, "dy", numbers, rows, n, n, &random);
-      Matrix dx = add_matrix(run.memory, "dx", numbers, rows, n, n + 1, nullptr);
+      Matrix dx = add_matrix(run.memory, "dx", numbers, rows, n, distance(n, 1), nullptr);
       run.launch.arguments = {Element::pointer(y.buffer),
                               Element::pointer(dy.buffer),
                               Element::pointer(dx.buffer),
@@ -192,7 +194,7 @@ std::vector<Run> cross_entropies(const Variant &variant, std::mt19937 &random, c
   std::vector<Run> runs;
   for (int n : lengths(variant))
     runs.push_back(run_of_rows(n, [&](Run &run) {
-      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), nullptr);
       int labels = add_labels(run, n);
       Matrix loss = add_matrix(run.memory, "loss", {Elem::f32}, 1, rows, rows, nullptr);
       Matrix log_sums = add_matrix(run.memory, "log_sums", {Elem::f32}, 1, rows, rows, nullptr);
@@ -227,12 +229,12 @@ std::vector<Run> cross_entropy_gradients(const Variant &variant, std::mt19937 &r
   std::vector<Run> runs;
   for (int n : lengths(variant))
     runs.push_back(run_of_rows(n, [&](Run &run) {
-      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), nullptr);
       int labels = add_labels(run, n);
       std::vector<double> tops = {-8, 0, 16}, gradients = {3, -2, 5};
       int log_sums = run.memory.add("log_sums", Elem::f32, tops);
       int dloss = run.memory.add("dloss", Elem::f32, gradients);
-      Matrix dx = add_matrix(run.memory, "dx", {variant.type()}, rows, n, n + 1, nullptr);
+      Matrix dx = add_matrix(run.memory, "dx", {variant.type()}, rows, n, distance(n, 1), nullptr);
       for (int row = 0; row < rows; row++)
         fill_row(run, x, row, some_of((n + 1) / 2, n, random), tops[size_t(row)]);
       run.launch.arguments = {Element::pointer(x.buffer),
@@ -264,10 +266,10 @@ std::vector<Run> losses_and_gradients(const Variant &variant, std::mt19937 &rand
   std::vector<Run> runs;
   for (int n : lengths(variant))
     runs.push_back(run_of_rows(n, [&](Run &run) {
-      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, n + 3, nullptr);
+      Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), nullptr);
       int labels = add_labels(run, n);
       Matrix loss = add_matrix(run.memory, "loss", {Elem::f32}, 1, rows, rows, nullptr);
-      Matrix dx = add_matrix(run.memory, "dx", {variant.type()}, rows, n, n + 1, nullptr);
+      Matrix dx = add_matrix(run.memory, "dx", {variant.type()}, rows, n, distance(n, 1), nullptr);
       for (int row = 0; row < rows; row++)
         fill_row(run, x, row, some_of(count_of(row, n), n, random), 8 * row);
       run.launch.arguments = {Element::pointer(x.buffer),

@@ -44,6 +44,9 @@ struct Matrix {
   size_t extent() const { return rows && columns ? at(rows - 1, columns - 1) + 1 : 0; }
 };
 
+/// The distance of rows of `n` elements. Short rows have no gaps, so that a block can join them.
+inline int64_t distance(int64_t n, int64_t gap) { return n < 16 ? n : n + gap; }
+
 /// Adds a matrix with random values, or without values.
 inline Matrix add_matrix(Memory &memory, const char *name, const Numbers &numbers, int64_t rows,
                          int64_t columns, int64_t ld, std::mt19937 *random) {

@@ -352,8 +352,8 @@ std::vector<Run> runs_by_row(const std::vector<int> &lengths, Fill fill, int row
 std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
   int size = variant.number("SIZE");
   auto fill = [&](Run &run, int m, int n) {
-    Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, nullptr);
-    Matrix y = add_matrix(run.memory, "y", {variant.type()}, m, n, n + 1, nullptr);
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, distance(n, 3), nullptr);
+    Matrix y = add_matrix(run.memory, "y", {variant.type()}, m, n, distance(n, 1), nullptr);
     std::vector<int> counts;
     for (int row = 0; row < m; row++) {
       int count = std::min(1 << row % 3 * 2, n == 1 ? 1 : 8);
@@ -378,10 +378,11 @@ std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const S
     };
   };
   std::vector<Run> runs = runs_by_row({1, 12, size, 2 * size + 9}, fill);
-  if (size <= 64) { // a block runs many programs: with 64 of them, there are two blocks
-    runs.push_back(std::move(runs_by_row({12}, fill, 67)[0]));
-    runs.back().text += " M=67";
-  }
+  if (size <= 64) // a block runs many programs: with 64 of them, there are two blocks
+    for (int n : {11, 12}) {
+      runs.push_back(std::move(runs_by_row({n}, fill, 67)[0]));
+      runs.back().text += " M=67";
+    }
   return runs;
 }
 
@@ -391,10 +392,10 @@ std::vector<Run> layer_norms(const Variant &variant, std::mt19937 &random, const
   int size = variant.number("SIZE");
   return runs_by_row({2, 12, size, 2 * size + 10}, [&](Run &run, int m, int n) {
     Numbers numbers = {variant.type()};
-    Matrix x = add_matrix(run.memory, "x", numbers, m, n, n + 3, nullptr);
+    Matrix x = add_matrix(run.memory, "x", numbers, m, n, distance(n, 3), nullptr);
     Matrix gain = add_matrix(run.memory, "gain", numbers, 1, n, n, &random);
     Matrix bias = add_matrix(run.memory, "bias", numbers, 1, n, n, &random);
-    Matrix y = add_matrix(run.memory, "y", numbers, m, n, n + 1, nullptr);
+    Matrix y = add_matrix(run.memory, "y", numbers, m, n, distance(n, 1), nullptr);
     std::vector<int> signs;
     for (int i = 0; i < n; i++)
       signs.push_back(i % 2 ? 1 : -1);

@@ -109,7 +109,7 @@ void SmallKernel::must_give(int buffer, const std::vector<double> &expected, dou
   compare(interpreted, buffer, expected, error);
   for (const char *gpu : gpus) {
     ir::Function fn = ir::clone(fn_);
-    run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {});
+    run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {}, schedule_);
     LinkedHostCode code = host_code_of(fn, *find_gpu(gpu));
     for (emulator::Options options : emulator::test::all_modes()) {
       if (options.async == emulator::Async::random || options.races != races_)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "interpreter/interpreter.h"
+#include "ir/schedule.h"
 #include "language/front_end.h"
 
 #include <string>
@@ -35,6 +36,8 @@ public:
   void fill(const std::string &constant, const std::vector<double> &values);
   const ir::Function &function() const { return fn_; }
   void set_grid(int x, int y = 1, int z = 1) { launch_.grid = {x, y, z}; }
+  /// The schedule for the emulator; default: the baseline. Its guards must hold.
+  void set_schedule(Schedule schedule) { schedule_ = std::move(schedule); }
   /// Turns race checks off, for programs that synchronize by atomic operations. In the emulator,
   /// atomic operations order nothing.
   void without_races() { races_ = false; }
@@ -50,6 +53,7 @@ private:
   ir::Function fn_;
   interpreter::Memory memory_;
   interpreter::Launch launch_;
+  Schedule schedule_;
   bool races_ = true;
 };
 

@@ -45,6 +45,11 @@ TEST_CASE("text_of: says how a program reuses tiles of several loops") {
   CHECK(text_of(Schedule{.kind = Schedule::Kind::batched,
                          .coarsening = {64, 1, 1},
                          .one_iteration = true}) == "64 programs per block, one iteration");
+  CHECK(text_of(Schedule{.kind = Schedule::Kind::batched,
+                         .coarsening = {64, 1, 1},
+                         .one_iteration = true,
+                         .joined_rows = true}) ==
+        "64 programs per block, one iteration, joined rows");
 }
 
 TEST_CASE("text_of: shows the differences within one kind") {

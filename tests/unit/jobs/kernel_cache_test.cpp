@@ -143,6 +143,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                                         .blocks_per_sm = 2,
                                         .staged = true,
                                         .one_iteration = true,
+                                        .joined_rows = true,
                                         .epilogue_stages = 1},
                            .warnings = {{{Message::spills, {"f", "sm_90a"}},
                                          7,

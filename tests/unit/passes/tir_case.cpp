@@ -233,6 +233,7 @@ const std::map<std::string_view, Member> members = {
     {"k_tile", {1, [](Schedule &s, const Integers &v) { s.k_tile = v[0]; }}},
     {"swap_operands", {0, [](Schedule &s, const Integers &) { s.swap_operands = true; }}},
     {"one_iteration", {0, [](Schedule &s, const Integers &) { s.one_iteration = true; }}},
+    {"joined_rows", {0, [](Schedule &s, const Integers &) { s.joined_rows = true; }}},
     {"staged", {0, [](Schedule &s, const Integers &) { s.staged = true; }}},
     {"split_k", {1, [](Schedule &s, const Integers &v) { s.split_k = v[0]; }}},
     {"cluster", {1, [](Schedule &s, const Integers &v) { s.cluster = v[0]; }}},

@@ -370,12 +370,12 @@ TEST_CASE("elementwise cost: higher occupancy needs fewer waves") {
 
 namespace {
 
-// The schedule in which a block runs several programs; nullopt: none.
+// The schedule in which a block runs several programs, without joined rows; nullopt: none.
 std::optional<Found> batched(const std::string &text, const char *gpu = "90a") {
   std::vector<Found> found = schedules(text, gpu);
   for (size_t i = 0; i < found.size(); i++)
-    if (found[i].kind == Schedule::Kind::batched) {
-      CHECK(i == 0);
+    if (found[i].kind == Schedule::Kind::batched && !found[i].joined_rows) {
+      CHECK(i <= 1);
       return found[i];
     }
   return std::nullopt;
@@ -455,25 +455,27 @@ TEST_CASE("elementwise cost: many short programs run side by side, few run one p
     CAPTURE(width);
     CAPTURE(rows);
     std::vector<Found> found = schedules(row_kernel(width));
-    REQUIRE(found[0].kind == Schedule::Kind::batched);
+    const std::optional<Found> several = batched(row_kernel(width));
+    REQUIRE(several);
     REQUIRE(found.back().is_baseline());
     auto cost = [&, rows = rows, n = width](const Found &schedule) {
       return value_of(*schedule.cost, rows, n);
     };
-    CHECK((cost(found[0]) < cost(found.back())) == is_batched);
+    CHECK((cost(*several) < cost(found.back())) == is_batched);
     // A block that is not full takes as long as a full one.
-    const int64_t times = found[0].coarsening[0];
-    CHECK(value_of(*found[0].cost, times, width) == value_of(*found[0].cost, 1, width));
-    CHECK(value_of(*found[0].cost, 132000 * times, width) <
-          value_of(*found[0].cost, 132000 * times + 1, width));
+    const int64_t times = several->coarsening[0];
+    CHECK(value_of(*several->cost, times, width) == value_of(*several->cost, 1, width));
+    CHECK(value_of(*several->cost, 132000 * times, width) <
+          value_of(*several->cost, 132000 * times + 1, width));
   }
 }
 
 TEST_CASE("elementwise cost: a block with several programs has the work of all") {
   std::vector<Found> found = schedules(row_kernel(64));
-  REQUIRE(found[0].work_of_a_block);
+  std::optional<Found> several = batched(row_kernel(64));
+  REQUIRE(several->work_of_a_block);
   REQUIRE(found.back().work_of_a_block);
-  const BlockWork &all = *found[0].work_of_a_block, &one = *found.back().work_of_a_block;
+  const BlockWork &all = *several->work_of_a_block, &one = *found.back().work_of_a_block;
   auto value = [](const Expr &expr) { return value_of(expr, 1000, 640); };
   CHECK(value(one.blocks) == 1000);
   CHECK(value(all.blocks) == 16); // of 64 programs
@@ -521,7 +523,8 @@ TEST_CASE("candidate_schedules: loops over one row load it once") {
   for (const char *gpu : {"75", "80", "90a", "120"}) {
     CAPTURE(gpu);
     CHECK(all_names(two_loops(64), gpu) ==
-          Names{"64 programs per block, one iteration", "one iteration", "staged", "baseline"});
+          Names{"64 programs per block, one iteration, joined rows",
+                "64 programs per block, one iteration", "one iteration", "staged", "baseline"});
     CHECK(all_names(two_loops(4096), gpu) == Names{"one iteration", "staged", "baseline"});
   }
 }
@@ -529,7 +532,7 @@ TEST_CASE("candidate_schedules: loops over one row load it once") {
 TEST_CASE("candidate_schedules: one loop, or loops over several rows, load as they do") {
   auto load_once = [](const std::string &text) {
     for (const Found &schedule : schedules(text))
-      if (schedule.staged || schedule.one_iteration)
+      if (schedule.staged || (schedule.one_iteration && !schedule.joined_rows))
         return true;
     return false;
   };
@@ -553,6 +556,24 @@ std::string two_loops_and_a_row(int width) {
 }
 
 } // namespace
+
+TEST_CASE("candidate_schedules: rows that vectors cannot access are joined") {
+  const std::string joined = "64 programs per block, one iteration, joined rows";
+  auto is_joined = [&](const std::string &text, const char *gpu = "90a") {
+    return all_names(text, gpu)[0] == joined;
+  };
+  const std::string text = two_loops(64);
+  for (const char *gpu : {"75", "80", "90a", "120"})
+    CHECK(is_joined(text, gpu));
+  CHECK(is_joined(row_kernel(64)));
+  CHECK_FALSE(is_joined(two_loops(4096)));
+  CHECK_FALSE(is_joined(two_loops_and_a_row(64))); // rows and totals in one array
+  std::vector<Found> found = schedules(text);
+  for (int64_t rows : {100, 1 << 20})
+    CHECK(value_of(*found[0].cost, rows, 64) < value_of(*found[1].cost, rows, 64));
+  CHECK(value_of(found[0].work_of_a_block->bytes, 1, 64) ==
+        value_of(found[1].work_of_a_block->bytes, 1, 64));
+}
 
 TEST_CASE("candidate_schedules: blocks share the loop of a program, if it only computes totals") {
   const std::string text = row_kernel(1024), names = "split loop, partials";
