@@ -116,7 +116,7 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
     add(one_program_schedule(staged, {.staged = true}, gpu));
   std::vector<Candidate> split = split_loop_schedules(canonical, *baseline->work, gpu);
   if (split.empty() && elements_of_largest_tile(canonical) >= min_elements_in_cluster)
-    add(cluster_schedule(canonical, gpu));
+    append(candidates, cluster_schedules(canonical, gpu));
   append(candidates, std::move(split));
   add(std::move(baseline));
   return candidates;

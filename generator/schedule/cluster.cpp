@@ -12,19 +12,28 @@ namespace tritonc {
 
 using namespace ir;
 
-std::optional<Candidate> cluster_schedule(const Function &canonical, const Gpu &gpu) {
+std::vector<Candidate> cluster_schedules(const Function &canonical, const Gpu &gpu) {
   constexpr int64_t blocks = 8; // the largest cluster that every GPU with clusters supports
   Function divided = clone(canonical);
   if (!gpu.has_clusters || !try_splitting_loops(divided, blocks))
-    return std::nullopt;
-  const bool staged = try_staging_loads(divided, gpu);
-  std::optional<BlockWork> work = work_of_blocks(divided, all_programs() * number(blocks), gpu);
-  if (!work)
-    return std::nullopt;
-  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-  return Candidate{.schedule = {.cluster = blocks, .staged = staged},
-                   .cost = std::move(cost),
-                   .work = std::move(work)};
+    return {};
+  std::vector<Candidate> found;
+  auto add = [&](const Function &fn, bool staged) {
+    std::optional<BlockWork> work = work_of_blocks(fn, all_programs() * number(blocks), gpu);
+    if (!work)
+      return;
+    Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
+    // Where the tiles fit into shared memory, loading them again does not take less time.
+    if (!found.empty())
+      cost = Expr::binary(Expr::Kind::max, std::move(cost), *found[0].cost);
+    found.push_back({.schedule = {.cluster = blocks, .staged = staged},
+                     .cost = std::move(cost),
+                     .work = std::move(work)});
+  };
+  if (Function staged = clone(divided); try_staging_loads(staged, gpu))
+    add(staged, true);
+  add(divided, false);
+  return found;
 }
 
 } // namespace tritonc

@@ -7,8 +7,9 @@
 
 namespace tritonc {
 
-/// Clusters, staged if several loops load the same tiles. `canonical` has no matmul. Nothing if the
+/// Clusters. If several loops load the same tiles, first those that stage them, then those that do
+/// not: shared memory may be too small for all iterations. `canonical` has no matmul. Empty if the
 /// GPU has no clusters, or if split_loops_in_cluster cannot change the function.
-std::optional<Candidate> cluster_schedule(const ir::Function &canonical, const Gpu &gpu);
+std::vector<Candidate> cluster_schedules(const ir::Function &canonical, const Gpu &gpu);
 
 } // namespace tritonc

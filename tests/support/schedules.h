@@ -24,12 +24,13 @@ inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gp
   for (Candidate &candidate : candidate_schedules(fn, gpu))
     schedules.push_back(std::move(candidate.schedule));
   const ir::Function canonical = canonical_form(fn);
-  std::optional<Candidate> cluster = cluster_schedule(canonical, gpu);
-  if (!cluster)
+  std::vector<Schedule> clusters;
+  for (Candidate &candidate : cluster_schedules(canonical, gpu))
+    clusters.push_back(std::move(candidate.schedule));
+  if (clusters.empty())
     return schedules;
-  std::vector<Schedule> clusters = {cluster->schedule};
   ir::Function divided = ir::clone(canonical);
-  if (try_splitting_loops(divided, 2); cluster->schedule.staged && try_promoting(divided))
+  if (try_splitting_loops(divided, 2); clusters[0].staged && try_promoting(divided))
     clusters.push_back({.cluster = 2, .one_iteration = true});
   for (Schedule &schedule : clusters)
     if (std::find(schedules.begin(), schedules.end(), schedule) == schedules.end())

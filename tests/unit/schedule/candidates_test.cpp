@@ -684,7 +684,8 @@ std::string subtracted_sum(int width) {
 
 TEST_CASE("candidate_schedules: the blocks of a cluster divide all loops of a program") {
   using Names = std::vector<std::string>;
-  const Names clusters = {"one iteration", "staged", "cluster of 8, staged", "baseline"};
+  const Names clusters = {"one iteration", "staged", "cluster of 8, staged", "cluster of 8",
+                          "baseline"};
   for (const char *gpu : {"90", "90a", "100a", "120"})
     CHECK(all_names(subtracted_sum(4096), gpu) == clusters);
   for (const char *gpu : {"75", "80", "89"})
@@ -718,6 +719,7 @@ TEST_CASE("elementwise cost: clusters are for few long rows") {
   const int64_t n = 32 * 4096;
   CHECK(cost("cluster of 8, staged", 16, n) < cost("staged", 16, n));
   CHECK(cost("cluster of 8, staged", 16, n) < cost("baseline", 16, n));
+  CHECK(cost("cluster of 8", 16, n) < cost("baseline", 16, n));
   CHECK(cost("one iteration", 16, 4096) < cost("cluster of 8, staged", 16, 4096));
   CHECK(cost("staged", 100000, n) < cost("cluster of 8, staged", 100000, n));
 }

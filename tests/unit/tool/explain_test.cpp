@@ -371,6 +371,8 @@ __global__ void f(float *x __readonly, float *y, int n) {
       "iterations\n"
       "  note: cluster of 8, staged: the blocks of a cluster divide the loops of a program, and "
       "combine their totals; for few programs with many iterations\n"
+      "  note: cluster of 8: the blocks of a cluster divide the loops of a program, and combine "
+      "their totals; for few programs with many iterations\n"
       "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n");
 }
 
