@@ -437,12 +437,13 @@ std::vector<Run> batch_norm_gradients(const Variant &variant, std::mt19937 &rand
   return runs;
 }
 
-// Two images of two groups. A group has channels of one pixel, part of a tile, or several tiles.
+// Two images of two groups. A group has channels of one pixel, part of a tile, more channels than a
+// tile, or channels of more pixels than a tile.
 std::vector<Run> group_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
   constexpr int images = 2, groups = 2;
-  int tile = variant.number("SIZE");
+  const int of_row = variant.number("TS"), of_tile = variant.number("SIZE") / of_row;
   std::vector<Run> runs;
-  for (auto [channels, pixels] : {std::pair(2, 1), {3, 4}, {4, tile / 2 + 3}}) {
+  for (auto [channels, pixels] : {std::pair(2, 1), {3, 4}, {of_tile + 1, 10}, {4, of_row + 3}}) {
     Run run;
     int size = channels * pixels, count = images * groups;
     run.text = "channels=" + std::to_string(channels) + " S=" + std::to_string(pixels);

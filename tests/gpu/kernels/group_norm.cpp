@@ -53,9 +53,9 @@ template <typename T> void normalize(const Shape &shape) {
                                                                  tile));
     if (problem.empty())
       problem = result.wrong("y", right, rounding<T>(), 1e-5);
-    check(text("group_norm<%s> SIZE=%d %d images, %d groups of %d channels of %d pixels%s",
-               name_of<T>(), tile.SIZE, shape.images, shape.groups, shape.channels, shape.pixels,
-               shape.in_place ? " in place" : ""),
+    check(text("group_norm<%s> TS=%d SIZE=%d %d images, %d groups of %d channels of %d pixels%s",
+               name_of<T>(), tile.TS, tile.SIZE, shape.images, shape.groups, shape.channels,
+               shape.pixels, shape.in_place ? " in place" : ""),
           problem);
   }
 }
@@ -82,7 +82,9 @@ template <typename T> void special() {
       for (int i = 0; i < n && problem.empty(); i++)
         if (std::isnan(y.at(row, i)) != (row + 1 < x.m))
           problem = text("row %d, column %d is %g", row, i, y.at(row, i));
-    check(text("group_norm<%s> of NaN and infinities, SIZE=%d", name_of<T>(), tile.SIZE), problem);
+    check(text("group_norm<%s> of NaN and infinities, TS=%d SIZE=%d", name_of<T>(), tile.TS,
+               tile.SIZE),
+          problem);
   }
 }
 
