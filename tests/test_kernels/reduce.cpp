@@ -84,7 +84,7 @@ std::vector<Run> found(const Variant &variant, std::mt19937 &random, const Steps
 std::vector<Run> means_and_variances(const Variant &variant, std::mt19937 &random, const Steps &) {
   constexpr int64_t p_count = 2;
   bool is_last = variant["ONE"] == "xk";
-  const int64_t tq = variant.number("TQ"), tk = 4096 / tq;
+  const int64_t tq = variant.number("TQ"), tk = variant.number("SIZE") / tq;
   std::vector<Run> runs;
   for (auto [q_count, k_count] : {Sizes{1, 2}, Sizes{tq, tk}, Sizes{tq + 3, 2 * tk + 6}}) {
     Run run;

@@ -157,9 +157,9 @@ template <typename T, AXIS axis> void moments(const char *type) {
           problem = compare(mean, means, 1e-5);
         if (problem.empty())
           problem = compare(variance, variances, 1e-4, 1e-9);
-        check(text("moments<%s, %s> TQ=%d %d x %d x %d correction %d", type,
-                   axis == AXIS::last ? "last" : "inner", tile.TQ, layout.p, layout.q, layout.k,
-                   correction),
+        check(text("moments<%s, %s> TQ=%d SIZE=%d %d x %d x %d correction %d", type,
+                   axis == AXIS::last ? "last" : "inner", tile.TQ, tile.SIZE, layout.p, layout.q,
+                   layout.k, correction),
               problem);
       }
     }
