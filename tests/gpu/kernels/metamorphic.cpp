@@ -389,8 +389,8 @@ template <typename Kernel, typename T> void batch_norm(const char *kernel) {
   for (Matrix &matrix : numbers)
     matrix = changed(random_matrix<float>(channels, 1), 0.25, 0.5);
   for (const auto &tile : Kernel::variants())
-    check_items(text("%s<%s> SIZE=%d", kernel, name_of<T>, tile.SIZE), "channels", channels, 1,
-                [&](const std::vector<int> &items) {
+    check_items(text("%s<%s> TS=%d SIZE=%d", kernel, name_of<T>, tile.TS, tile.SIZE), "channels",
+                channels, 1, [&](const std::vector<int> &items) {
                   Launch<Kernel> launch;
                   auto &to = launch.arguments;
                   to.N = 1, to.C = int(items.size()), to.S = pixels;
