@@ -70,11 +70,24 @@ LinearLayout blocked_layout(const Shape &shape, const std::vector<int> &order, i
 
 namespace {
 
+// Whether `reduce` combines elements along `axis` of a tile of this shape: perhaps after a reshape
+// that divides the axis, the parts of the whole axis.
+bool reduces_along(const Op &reduce, const Shape &shape, int axis) {
+  const Value *tile = reduce.operand(0);
+  const int reduced = int(reduce.get(attr::axis_));
+  if (tile->type.shape == shape)
+    return reduced == axis;
+  const bool is_divided =
+      tile->op && tile->op->is(Opcode::reshape_) && tile->op->operand(0)->type.shape == shape;
+  const int bit = axis_shift(tile->type.shape, reduced) - axis_shift(shape, axis);
+  const int64_t extent = tile->type.shape[size_t(reduced)];
+  return is_divided && bit >= 0 && extent << bit == shape[size_t(axis)];
+}
+
 bool is_reduced_along(const Function &fn, const Shape &shape, int axis) {
   bool found = false;
   for_each_op(*fn.body, [&](const Op &op) {
-    found |=
-        op.is(Opcode::reduce_) && op.operand(0)->type.shape == shape && op.get(attr::axis_) == axis;
+    found |= op.is(Opcode::reduce_) && reduces_along(op, shape, axis);
   });
   return found;
 }

@@ -65,8 +65,8 @@ struct Parts {
   // The elements of each thread, combined by `op`.
   Value *reduced(Builder &builder, Value *tile, const char *op) const {
     Value *value = builder.reshape(tile, divided());
-    value = builder.reduce(value, axis + 2, op);
-    return builder.reduce(value, axis, op);
+    value = builder.reduce(value, axis, op);
+    return builder.reduce(value, axis + 1, op);
   }
 
   // The opposite: each thread has the element for all of its elements.

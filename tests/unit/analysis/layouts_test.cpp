@@ -163,6 +163,9 @@ TEST_CASE("memory_layout: a warp has whole rows if they are reduced") {
                "%y = cast %x : f32[8,512]\n%n = constant {value = 3} : i32\n"
                "for_loop %n {\n (%t: i32)\n"
                " %s = reduce %y {axis = 1, op = \"max\"} : f32[8]\n yield\n }") == whole_rows);
+  // The parts of the rows.
+  CHECK(layout(rows, "%y = reshape %x : f16[8,2,256]\n"
+                     "%s = reduce %y {axis = 1, op = \"add\"} : f16[8,256]") == whole_rows);
   // A reduction along the other axis, of another shape, or an operation within rows.
   CHECK(layout(rows, "%s = reduce %x {axis = 0, op = \"add\"} : f16[512]") == parts_of_rows);
   CHECK(layout(rows, "%y = reshape %x : f16[16,256]\n"
