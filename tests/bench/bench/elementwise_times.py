@@ -10,6 +10,7 @@ there has the form of cost_of_elementwise (generator/schedule/elementwise_cost_m
     LAUNCH + max(waves * (cdiv(operations * WAVE, 1000000) + iterations * ITERATION + exchanges * EXCHANGE)
                  + busiest * (cdiv(operations * BUSY, 1000000) + PROGRAM),
                  cdiv(bytes, BYTES_PER_NS))
+        + the first argument of max / VISIBLE
 
 and, for a split loop, + (LAUNCH of the second launch + its iterations * ITERATION); with WAVE = 1000000 * (of_thread_alone / threads + of_element_alone).
 
@@ -31,6 +32,7 @@ MAX_BYTES = 1e9     # of a shape
 TOO_SLOW = 12       # times the chosen image: such an image is left out
 MAX_BANDWIDTH = 4300  # bytes per ns that a copy reaches
 STEPS = 400
+VISIBLE = 32        # parts of the work, of which one adds to the time that memory needs
 
 
 # --- Measuring -------------------------------------------------------------------------------------------
@@ -115,10 +117,10 @@ class Cost:
     def __init__(self, text, times):
         whole = ast.parse(formula(text), mode="eval").body
         self.second_launch, self.second_iterations = 0, ast.Constant(0)
-        if not isinstance(whole.right, ast.Call):
+        if not isinstance(whole.right.op, ast.FloorDiv):
             second, whole = whole.right, whole.left
             self.second_launch, self.second_iterations = second.left.value, second.right.left
-        blocks, memory = whole.right.args
+        blocks, memory = whole.left.right.args
         wave = blocks.left.right
         self.exchanges = 0
         if isinstance(wave, ast.BinOp) and isinstance(wave.right, ast.Constant):
@@ -143,7 +145,8 @@ def predicted(times, features):
     wave += iterations * times["iteration"] + exchanges * times["exchange"]
     of_blocks = waves * wave + busiest * (operations * times["of_element"] + times["program"])
     second_launch += in_second * times["iteration"]
-    return times["launch"] + second_launch + max(of_blocks, memory / times["bytes_per_ns"])
+    of_memory = memory / times["bytes_per_ns"]
+    return times["launch"] + second_launch + max(of_blocks, of_memory) + of_blocks / VISIBLE
 
 
 def costs_of(manifest, axes, times):

@@ -8,13 +8,15 @@ from bench import main
 
 TIMES = {"launch": 100.0, "iteration": 7.0, "exchange": 11.0, "of_thread_alone": 0.5, "of_element_alone": 0.001,
          "program": 3.0, "of_element": 0.002, "bytes_per_ns": 4000.0}
+def launched(blocks):
+    return f"100 + max({blocks}, cdiv(get_num_programs(0) * 48, 4000)) + ({blocks}) / 32"
+
+
 # 64 threads: 1000000 * (0.5 / 64 + 0.001) = 8812.
-LOOPS = ("100 + max(cdiv(get_num_programs(0), sms * 2) * (cdiv((10 + N / 4 * 5000) * 8812, 1000000) + N / 4 * 7)"
-         " + cdiv(get_num_programs(0), sms) * (cdiv((10 + N / 4 * 5000) * 2000, 1000000) + 3),"
-         " cdiv(get_num_programs(0) * 48, 4000))")
-NO_LOOPS = ("100 + max(cdiv(get_num_programs(0), sms) * cdiv(64000 * 8812, 1000000)"
-            " + cdiv(get_num_programs(0), sms) * (cdiv(64000 * 2000, 1000000) + 3),"
-            " cdiv(get_num_programs(0) * 48, 4000))")
+LOOPS = launched("cdiv(get_num_programs(0), sms * 2) * (cdiv((10 + N / 4 * 5000) * 8812, 1000000) + N / 4 * 7)"
+                 " + cdiv(get_num_programs(0), sms) * (cdiv((10 + N / 4 * 5000) * 2000, 1000000) + 3)")
+NO_LOOPS = launched("cdiv(get_num_programs(0), sms) * cdiv(64000 * 8812, 1000000)"
+                    " + cdiv(get_num_programs(0), sms) * (cdiv(64000 * 2000, 1000000) + 3)")
 # A second launch, with a loop over partials.
 SPLIT = LOOPS + " + (2000 + cdiv(N, 16) * 7)"
 # Two exchanges in a cluster.
