@@ -71,7 +71,9 @@
 //          So the first pieces land during the mainloop. The thread that starts the copies waits
 //          until TMA has read the stage; the others go on to the next piece. If threads store the
 //          result, the loaded tile has a buffer of one stage. The next piece is loaded once all
-//          threads have read this one.
+//          threads have read this one. A barrier alone does not order these reads before a write by
+//          TMA: without the fence, ping-pong computed wrong results on an H200 (driver 580.159.04,
+//          2026-11-26).
 //
 //          No arithmetic on accumulators is before a branch, such as a masked store, that their
 //          store is after. ptxas would assume a use while the tensor cores still add to them, and
@@ -359,6 +361,7 @@ void cut(Function &fn, Op *store, const Product &matmul, const SlicedTiles &slic
       slices[i + 1].load(builder);
     if (loaded) {
       slices[i].set(builder, *loaded->load.result(), loaded->piece(builder, int64_t(i)));
+      builder.create(Opcode::proxy_fence_, {}); // a thread's loads end before TMA writes there
       builder.create(Opcode::barrier_, {});
       loaded->start_next(builder, int64_t(i));
     }

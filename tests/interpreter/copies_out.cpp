@@ -61,6 +61,7 @@ void Machine::proxy_fence(const Op &op) {
   if (producers_ == 1)
     not_by_producer(op);
   unfenced_[running_].clear();
+  unfenced_reads_[running_].clear();
 }
 
 // Writes all destinations at the end of the program.

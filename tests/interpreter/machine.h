@@ -327,6 +327,7 @@ private:
   std::vector<CopyOut> read_out_;       // source read, destination not written yet
   // Stages that each part has written since its last proxy_fence.
   std::map<size_t, std::set<Place>> unfenced_;
+  std::map<size_t, std::set<Place>> unfenced_reads_; // the same for stages that it has read
   bool is_unfenced(const Place &place) const {
     return std::any_of(unfenced_.begin(), unfenced_.end(),
                        [&](const auto &part) { return part.second.count(place) > 0; });

@@ -6,7 +6,8 @@
 //
 // A tma_load_async makes its destination in the stage poison. It lands as late as possible: when a
 // part waits for its mbarrier and no part can continue. As with async_copy, elements that change in
-// global memory between start and landing become poison.
+// global memory between start and landing become poison. A consumer warp that copies needs a
+// proxy_fence after its reads of the stage.
 //
 // Tested by tests/interpreter/mbarriers_test.cpp.
 
@@ -130,6 +131,9 @@ void Machine::tma_load_async(const Op &op) {
   std::optional<At> at = mbarrier_of(op, 3);
   if (!to || !at)
     return;
+  // The producer thread waits until the consumer warps have used what they read.
+  if (!is_producer() && unfenced_reads_[running_].count(place_of(op.operand(1), to)))
+    find(Report::Kind::not_fenced, op, -1, "no proxy_fence since its stage was read");
   check_box(op, 5, false);
   const Type &type = op.operand(1)->type;
   Shape tile(type.shape.begin() + 1, type.shape.end());

@@ -150,6 +150,13 @@ TEST_CASE("mbarrier: the first of the program's warps copies and announces, too"
   CHECK(parts(announce + wait("%zero"), copy).kinds().empty());
 }
 
+TEST_CASE("tma_load_async: the program's warps need a fence after they read the stage") {
+  const std::string first = announce + copy + wait("%zero") + load;
+  const std::string second = announce + copy + wait("%one");
+  CHECK(parts(first + second, "").kinds() == std::vector{Kind::not_fenced});
+  CHECK(parts(first + "proxy_fence\n" + second, "").kinds().empty());
+}
+
 TEST_CASE("mbarrier: reports invalid stages and parities") {
   CHECK(parts(arrive("", "%n"), "").kinds() == std::vector{Kind::bad_slot});
   CHECK(parts(wait("%one", "%n"), "").kinds() == std::vector{Kind::bad_slot});

@@ -90,6 +90,8 @@ void Machine::shared_load(const Op &op) {
   }
   std::vector<int64_t> sources = places(shape, strides);
   const Element *from = stage(op, op.operand(0), op.operand(1));
+  if (from)
+    unfenced_reads_[running_].insert(place_of(op.operand(0), from));
   define(op, [&](size_t i) { return from ? from[first + sources[i]] : Element::no_value(); });
 }
 

@@ -209,6 +209,16 @@ TEST_CASE("tma_load_async: one copy per box, to the stage's panels") {
   CHECK(count(text, "add i32 %y, 0") == 2);
 }
 
+TEST_CASE("tma_load_async: the first thread of the consumer warps, or the producer thread") {
+  const std::string copy = "mbarrier_arrive %full, %x {bytes = 96}\n"
+                           "tma_load_async %rows, %s, %x, %full, %x, %y, %z";
+  std::string text = workers_of(copy);
+  CHECK(count(text, "call void @tritonc.mbarrier_arrive_expect_tx(") == 1);
+  CHECK(count(text, "call void @tritonc.tma_load_2d(i32 %") == 2);
+  CHECK(count(text, "or i32 %lane, %") == 2); // the first thread, both times
+  CHECK_FALSE(contains(producers_of(copy), "%lane"));
+}
+
 TEST_CASE("TMA copies: the axes of the map before those of the tile come last") {
   std::string loads = producers_of("tma_load_async %matrices, %s, %x, %full, %x, %x, %y, %z");
   CHECK(count(loads, "call void @tritonc.tma_load_3d(i32 %") == 2);

@@ -106,6 +106,26 @@ TEST_CASE("specialize_warps: stages leave room for every result") {
   CHECK(stages(with(transposed, store, store + "\n" + store + "\n" + store)) == 2);
 }
 
+TEST_CASE("specialize_warps: stages leave room for a piece that threads load") {
+  auto stages = [](const std::string &stride, const std::string &strides_of_c) {
+    std::string kernel = matmul_kernel(128, 256, 64);
+    kernel = with(kernel, "%K: i32", "%K: i32, %D: ptr<f16>, %odd: i64");
+    std::string loads = R"(%first.d = mul %row, STRIDE : i64
+      %at.d = add %first.d, %column : i64
+      %vd = view %D, %at.d, STRIDE, %one : view<f16>[128,256]
+      %d0 = load %vd : f16[128,256]
+      %d32 = cast %d0 : f32[128,256]
+      %y = add %sum, %d32 : f32[128,256]
+      %result = cast %y : f16[128,256])";
+    kernel = with(kernel, "%result = cast %sum : f16[128,256]", with(loads, "STRIDE", stride));
+    ir::Function fn = specialized(with(kernel, "%at.c, %ldc, %one", "%at.c, " + strides_of_c));
+    return first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+  };
+  CHECK(stages("%odd", "%ldc, %one") == 3);
+  CHECK(stages("%ldc", "%ldc, %one") == 4); // loaded by TMA, to where the result comes
+  CHECK(stages("%odd", "%one, %ldc") == 4); // threads load and store in turns
+}
+
 TEST_CASE("fitting_stages: returns the stage count, down to 0") {
   struct {
     int m, n, k, blocks_per_sm;
