@@ -22,8 +22,8 @@
 //
 //          Output tiles with the shape of the matmul become tma_store, where TMA can store them.
 //
-//          Residuals: a tile of the matmul's shape from which only the stored tile is computed,
-//          element by element, becomes a tma_load. stage_epilogue loads it piece by piece, to where
+//          Residuals: a tile of the matmul's shape from which only a tma_store is computed, element
+//          by element, becomes a tma_load. stage_epilogue loads it piece by piece, to where
 //          the pieces of the stored tile are. So their elements have the same size. Of several such
 //          tiles the first one is loaded this way, others by threads. A launch must be able to make
 //          the map, or it could not use the schedule: the strides are multiples of 16 bytes, or
@@ -75,7 +75,6 @@ bool fits_copies_out(const TensorAccess &access, const Type &tile, const Functio
 
 struct State {
   Function &fn;
-  const Schedule &schedule;
   std::vector<Poly> strides_of_operands = {}; // which a launch checks: multiples of 8
   size_t maps = 0; // operations for maps at the start of the function so far
 
@@ -148,12 +147,8 @@ struct State {
     std::optional<TensorAccess> access =
         tensor_access(store->operand(0), store->operand_or_null(2)).access;
     if (!access || !fits_copies_out(*access, tile, fn) ||
-        is_accessed_elsewhere(store, access->base)) {
-      Type piece = tile.with_shape(piece_of_store(*store, *columns));
-      if (!piece.shape.empty() && schedule.epilogue_stages > 1)
-        rewrite_addend(*store, piece);
+        is_accessed_elsewhere(store, access->base))
       return;
-    }
     // stage_epilogue cuts the tile along the columns of the matmul. If they are along the rows of
     // the stored tile, a piece has several panels.
     Type piece = tile;
@@ -218,7 +213,7 @@ void lower_to_tma(Function &fn, const Schedule &schedule) {
     return;
   std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
   assert(matmul && "candidate_schedules has looked");
-  State state{fn, schedule};
+  State state{fn};
   for (const LoadedOperand &operand : matmul->operands) {
     const Type tile = operand.load->result()->type;
     if (auto access =

@@ -69,11 +69,7 @@
 //                                             start the load of the piece after the next one
 //
 //          So the first pieces land during the mainloop. The thread that starts the copies waits
-//          until TMA has read the stage; the others go on to the next piece. If threads store the
-//          result, the loaded tile has a buffer of one stage. The next piece is loaded once all
-//          threads have read this one. A barrier alone does not order these reads before a write by
-//          TMA: without the fence, ping-pong computed wrong results on an H200 (driver 580.159.04,
-//          2026-11-26).
+//          until TMA has read the stage; the others go on to the next piece.
 //
 //          No arithmetic on accumulators is before a branch, such as a masked store, that their
 //          store is after. ptxas would assume a use while the tensor cores still add to them, and
@@ -335,36 +331,18 @@ void stage(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sl
   erase(store);
 }
 
-// Cuts a store by threads into pieces. A loaded tile has a buffer of one stage: the next piece is
-// loaded once all threads have this one.
+// Cuts a store by threads into pieces.
 void cut(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sliced) {
   Value *view = store->operand(0), *mask = store->operand_or_null(2);
   const int axis = *matmul.axis_of_columns(store->operand(1));
   const Shape piece = piece_of_store(*store, axis);
-  std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
-  std::optional<LoadedTile> loaded;
-  if (const Op *load = loaded_by_tma(store->operand(1))) {
-    const Value *map = load->operand(0);
-    int contiguous = contiguous_tile_axis(*map->op, int(piece.size()));
-    Type type = load->result()->type.with_shape(piece);
-    Value *buffer = allocate_stages(fn, *store, type, contiguous, 1);
-    buffer->name = map->name;
-    loaded.emplace(LoadedTile{fn, *load, store, slices, buffer});
-    loaded->start_first(matmul);
-  }
-
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
+  std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
   slices[0].load(builder);
   for (size_t i = 0; i < slices.size(); i++) {
     if (i + 1 < slices.size())
       slices[i + 1].load(builder);
-    if (loaded) {
-      slices[i].set(builder, *loaded->load.result(), loaded->piece(builder, int64_t(i)));
-      builder.create(Opcode::proxy_fence_, {}); // a thread's loads end before TMA writes there
-      builder.create(Opcode::barrier_, {});
-      loaded->start_next(builder, int64_t(i));
-    }
     const Part &part = slices[i].part();
     Value *part_of_memory = part_of_view(builder, *view, part);
     Value *on = mask ? part_of_bounds(builder, mask, part) : nullptr;
