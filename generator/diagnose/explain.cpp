@@ -3,6 +3,7 @@
 // Tested by tests/unit/tool/explain_test.cpp.
 
 #include "diagnose/explain.h"
+#include <algorithm>
 
 #include "diagnostics/diagnostics.h"
 #include "schedule/candidates.h"
@@ -89,6 +90,8 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
     return Message::explain_split_k_partials;
   if (schedule.split_k > 1)
     return Message::explain_split_k_in_cluster;
+  if (schedule.multicast > 1)
+    return Message::explain_multicast;
   if (schedule.consumer_groups > 1)
     return Message::explain_ping_pong;
   if (!gpu.has_wgmma)
@@ -120,7 +123,8 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
     if (schedule.is_warp_specialized())
       (schedule.producer_warps ? by_threads : by_maps) = true;
     say(message_of(schedule, gpu),
-        {text_of(schedule), text_of(schedule.coarsening), std::to_string(schedule.split_k)});
+        {text_of(schedule), text_of(schedule.coarsening),
+         std::to_string(std::max(schedule.split_k, schedule.multicast))});
   }
   if (!by_maps)
     if (std::optional<MissedSchedule> missed = find_missed_schedule(fn, gpu)) {

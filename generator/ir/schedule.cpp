@@ -54,6 +54,8 @@ std::string text_of(const Schedule &schedule) {
     text = text_of(schedule.tile) + " " + text;
   if (schedule.split_k > 1)
     text += ", split-K " + std::to_string(schedule.split_k);
+  if (schedule.multicast > 1)
+    text += ", multicast " + std::to_string(schedule.multicast);
   if (schedule.consumer_groups > 1)
     text += ", ping-pong";
   if (schedule.producer_warps > 0)

@@ -81,6 +81,10 @@ struct Schedule {
   /// program and ends.
   int64_t split_k = 1;
 
+  /// Blocks of a cluster that compute adjacent output tiles and share an operand: each block loads a
+  /// part of its tiles for all of them.
+  int64_t multicast = 1;
+
   /// Blocks of a cluster that divide all loops of a program; only without a matmul.
   int64_t cluster = 1;
 

@@ -26,6 +26,13 @@ TargetOp hinted_load_op(size_t rank) {
   return ops[rank - 1];
 }
 
+TargetOp multicast_op(size_t rank) {
+  constexpr TargetOp ops[] = {TargetOp::tma_load_multicast_1d, TargetOp::tma_load_multicast_2d,
+                              TargetOp::tma_load_multicast_3d, TargetOp::tma_load_multicast_4d,
+                              TargetOp::tma_load_multicast_5d};
+  return ops[rank - 1];
+}
+
 TargetOp store_op(size_t rank) {
   constexpr TargetOp ops[] = {TargetOp::tma_store_1d, TargetOp::tma_store_2d,
                               TargetOp::tma_store_3d, TargetOp::tma_store_4d,
@@ -73,7 +80,33 @@ void Lowering::for_each_box_of(const Op &op, const Value *map, const Value *buff
   });
 }
 
+// Block r of the cluster copies the boxes r, r + blocks, ... to all blocks.
+void Lowering::lower_multicast(const Op &op) {
+  const int64_t blocks = op.get(attr::multicast_);
+  llvm::Value *barrier = mbarrier(op, 3), *mask = builder_.getInt32((1u << blocks) - 1);
+  llvm::Value *rank = call_target_op(builder_, TargetOp::cluster_ctarank);
+  std::vector<llvm::Value *> box; // its address, the map, its coordinates
+  int64_t place = 0;              // of the box among those of which this block copies one
+  for_each_box_of(
+      op, op.operand(0), op.operand(1), op.operand(2), 5,
+      [&](llvm::Value *address, const std::vector<llvm::Value *> &coordinates) {
+        std::vector<llvm::Value *> next = {address, scalar(op.operand(0))};
+        next.insert(next.end(), coordinates.begin(), coordinates.end());
+        llvm::Value *is_own = builder_.CreateICmpEQ(rank, builder_.getInt32(uint32_t(place)));
+        for (size_t i = 0; i < next.size() && place > 0; i++)
+          next[i] = next[i] == box[i] ? box[i] : builder_.CreateSelect(is_own, next[i], box[i]);
+        box = std::move(next);
+        place = (place + 1) % blocks;
+        if (place > 0)
+          return;
+        box.insert(box.end(), {barrier, mask});
+        call_target_op(builder_, multicast_op(coordinates.size()), box);
+      });
+}
+
 void Lowering::lower_tma_load_async(const Op &op) {
+  if (op.has(attr::multicast_))
+    return lower_multicast(op);
   const Value *map = op.operand(0);
   llvm::Value *barrier = mbarrier(op, 3);
   const Value *policy = op.operand_or_null(5 + map->type.shape.size());

@@ -54,6 +54,14 @@ void Lowering::lower_mbarrier_arrive(const Op &op) {
       part_ == Part::producer ? nullptr : builder_.CreateICmpEQ(lane(), builder_.getInt32(0));
   if (part_ == Part::producers) // its arrival also covers the stores of the other lanes
     call_target_op(builder_, TargetOp::warp_sync);
+  if (op.has(attr::cluster_)) { // lane r arrives in block r
+    llvm::Value *blocks = builder_.getInt32(uint32_t(op.get(attr::cluster_)));
+    guarded(builder_.CreateICmpULT(lane(), blocks), [&] {
+      llvm::Value *there = call_target_op(builder_, TargetOp::map_shared_rank, {address, lane()});
+      call_target_op(builder_, TargetOp::mbarrier_arrive_cluster, {there});
+    });
+    return;
+  }
   guarded(speaks_for_warp, [&] { call_target_op(builder_, TargetOp::mbarrier_arrive, {address}); });
 }
 
@@ -72,7 +80,10 @@ void Lowering::lower_barrier() {
 void Lowering::lower_warp_specialize(const Op &op) {
   if (!op.has(attr::all_producers_)) // makes the mbarriers visible to TMA
     call_target_op(builder_, TargetOp::fence_mbarrier_init);
-  call_target_op(builder_, TargetOp::barrier);
+  if (op.has(attr::cluster_))
+    lower_cluster_barrier();
+  else
+    call_target_op(builder_, TargetOp::barrier);
 
   auto *workers = llvm::BasicBlock::Create(context_, "workers", function_);
   auto *producers = llvm::BasicBlock::Create(context_, "producers", function_);

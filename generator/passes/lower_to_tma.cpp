@@ -20,6 +20,10 @@
 //            %m = tensor_map %A, 0, matrices, M, K, batch_a, lda, 1 : map<f16>[1,128,64]
 //            %a = tma_load %m, pb, pm*128, t*64 : f16[128,64]
 //
+//          With schedule.multicast, adjacent programs that share an operand run in one cluster. Each
+//          block then copies some boxes of the operand's tile to all blocks, so that the GPU reads a
+//          row from L2 once per cluster. The tile has {multicast}, and a multiple of so many boxes.
+//
 //          Output tiles with the shape of the matmul become tma_store, where TMA can store them.
 //
 //          Residuals: a tile of the matmul's shape from which only a tma_store is computed, element
@@ -42,6 +46,7 @@
 
 #include "passes/lower_to_tma.h"
 
+#include "analysis/grid_axes.h"
 #include "analysis/layouts.h"
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
@@ -78,13 +83,16 @@ struct State {
   std::vector<Poly> strides_of_operands = {}; // which a launch checks: multiples of 8
   size_t maps = 0; // operations for maps at the start of the function so far
 
-  Value *map_for(const TensorAccess &access, const Type &tile) {
+  // `parts`: the number of copies of one tile is a multiple of it.
+  Value *map_for(const TensorAccess &access, const Type &tile, int64_t parts = 1) {
     constexpr int64_t max_rows = 256;
     int row = panel_row_bytes(tile.shape, access.contiguous, bytes_of(tile.elem));
     Shape box = tile.shape;
     for (int64_t &extent : box)
       extent = std::min(extent, max_rows);
     box[size_t(access.contiguous)] = row / bytes_of(tile.elem);
+    if (tile.elements() / element_count(box) % parts != 0)
+      box[size_t(1 - access.contiguous)] /= parts;
     size_t before = fn.body->ops.size();
     Value *map = emit_tensor_map(fn, maps, access, tile.elem, std::move(box), row);
     maps += fn.body->ops.size() - before;
@@ -102,18 +110,21 @@ struct State {
       add(coordinate);
   }
 
-  // `copied`: what one copy moves, the tile or a piece of it. Returns the tile's map.
-  Op *rewrite_load(Op *load, const Type &copied) {
+  // `copied`: what one copy moves, the tile or a piece of it. `multicast`: the number of blocks that
+  // share the tile. Returns the tile's map.
+  Op *rewrite_load(Op *load, const Type &copied, int64_t multicast = 1) {
     const Type &tile = load->result()->type;
     std::optional<TensorAccess> access =
         tensor_access(load->operand(0), load->operand_or_null(1)).access;
     assert(access && "candidate_schedules has looked");
-    std::vector<Value *> operands = {map_for(*access, copied)};
+    std::vector<Value *> operands = {map_for(*access, copied, multicast)};
     Builder builder = Builder::before(fn, load);
     builder.set_location(load->location);
     add_coordinates(builder, *access, operands);
     Value *moved = builder.create(Opcode::tma_load_, operands, {tile})->result();
     keep_cache_hint(*moved->op, *load);
+    if (multicast > 1)
+      moved->op->set(attr::multicast_, multicast);
     moved->name = load->result()->name;
     replace_uses(*fn.body, load->result(), moved);
     erase(load);
@@ -214,14 +225,19 @@ void lower_to_tma(Function &fn, const Schedule &schedule) {
   std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
   assert(matmul && "candidate_schedules has looked");
   State state{fn};
-  for (const LoadedOperand &operand : matmul->operands) {
+  std::optional<SharedOperand> shared;
+  if (schedule.multicast > 1)
+    shared = find_shared_operand(*matmul);
+  for (int i : {0, 1}) {
+    const LoadedOperand &operand = matmul->operands[i];
     const Type tile = operand.load->result()->type;
     if (auto access =
             tensor_access(operand.load->operand(0), operand.load->operand_or_null(1)).access;
         access && bytes_of(tile.elem) == 2)
       state.strides_of_operands.insert(state.strides_of_operands.end(), access->strides.begin(),
                                        access->strides.end());
-    Op *map = state.rewrite_load(operand.load, tile);
+    Op *map = state.rewrite_load(operand.load, tile,
+                                 shared && shared->operand == i ? schedule.multicast : 1);
     if (tile.elem == Elem::f32) // rounds; the tensor cores would truncate
       map->set(attr::tf32_);
   }

@@ -27,6 +27,10 @@
 //          smaller tiles. The host passes the range of tiles, so the device code does not depend on
 //          schedule.work.
 //
+//          With schedule.multicast, a cluster takes the place of a block: its blocks run adjacent
+//          programs along the axis of the grid that share an operand. If the number of programs is
+//          odd, a block has a program outside of the grid, whose copies TMA clips.
+//
 //          The host also computes the number of iterations of loops where it can, so that no thread
 //          divides for it.
 // Needs:   lower_to_tma, which makes tensor maps from the grid; no program depends on the block
@@ -40,6 +44,7 @@
 
 #include "passes/make_persistent.h"
 
+#include "analysis/grid_axes.h"
 #include "analysis/launch_config.h"
 #include "ir/builder.h"
 #include "passes/swizzle_programs.h"
@@ -74,7 +79,10 @@ struct State {
   // Passed by the host: the grid of output tiles, the first tile of this launch, the number of its
   // tiles, and its number of blocks. A coarsened program has one output tile. With tail_split,
   // `pieces` and `first` count the tiles of the first launch, and `all` counts the smaller tiles.
+  // With multicast, all but the grid count clusters, each with adjacent tiles along `shared_axis`.
   Value *pieces[3] = {}, *first = nullptr, *all = nullptr, *blocks = nullptr;
+  int64_t shared_axis = 0;
+  Value *rank = nullptr; // of the block in its cluster
 
   void launch(Builder &builder, const Op *coarsenings) {
     Value *counts[3];
@@ -83,6 +91,8 @@ struct State {
       if (!schedule.tail_split.empty())
         counts[axis] =
             div_up(builder, counts[axis], builder.i32(schedule.tail_split[size_t(axis)]));
+      if (schedule.multicast > 1 && axis == shared_axis)
+        counts[axis] = div_up(builder, counts[axis], builder.i32(schedule.multicast));
       pieces[axis] = on_host(builder, counts[axis], "pieces");
     }
     Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
@@ -92,6 +102,8 @@ struct State {
     }
     Value *at_once = builder.create(Opcode::num_sms_, {}, {Type::scalar(Elem::i32)})->result();
     at_once = builder.mul(at_once, builder.i32(schedule.blocks_per_sm));
+    if (schedule.multicast > 1)
+      at_once = div(builder, at_once, builder.i32(schedule.multicast));
     if (schedule.work == Schedule::Work::full_waves)
       total = builder.mul(div(builder, total, at_once), at_once);
     if (!schedule.tail_split.empty())
@@ -100,7 +112,9 @@ struct State {
     all = on_host(builder, total, "all");
     Value *needed = div_up(builder, total, waves);
     blocks = on_host(builder, needed, "blocks");
-    builder.create(Opcode::launch_blocks_, {needed})->set(attr::cluster_, int64_t(1));
+    if (schedule.multicast > 1)
+      needed = builder.mul(needed, builder.i32(schedule.multicast));
+    builder.create(Opcode::launch_blocks_, {needed})->set(attr::cluster_, schedule.multicast);
   }
 
   // The number of smaller tiles: of all larger tiles, or of those after the full waves.
@@ -141,6 +155,8 @@ struct State {
   }
 
   void run() {
+    if (schedule.multicast > 1)
+      shared_axis = find_shared_operand(*find_matmul_loop(fn).found)->axis;
     std::set<const Op *> top;
     const Op *coarsenings = nullptr;
     for (Op *op : fn.body->ops) {
@@ -177,9 +193,15 @@ struct State {
       fn.body->ops.push_back(end);
       return;
     }
+    Value *number = block->result();
+    if (schedule.multicast > 1) {
+      Value *size = builder.i32(schedule.multicast);
+      number = builder.binary(Opcode::udiv_, block->result(), size);
+      rank = builder.binary(Opcode::urem_, block->result(), size);
+    }
     // Every block has a first program, since there are no more blocks than programs. So the
     // quotient is usually 0, and bypass_divisions skips the division, which is slow on a GPU.
-    Value *behind_first = builder.sub(builder.sub(all, builder.i32(1)), block->result());
+    Value *behind_first = builder.sub(builder.sub(all, builder.i32(1)), number);
     Value *more = builder.binary(Opcode::udiv_, behind_first, blocks);
     Value *iterations = builder.add(more, builder.i32(1));
     Op *loop = builder.for_loop(iterations, {});
@@ -188,7 +210,7 @@ struct State {
     wave->name = "wave";
     Builder inside(fn, loop->blocks[0]);
     inside.set_location(fn.location);
-    move_to(inside, inside.add(block->result(), inside.mul(wave, blocks)), rest, grid);
+    move_to(inside, inside.add(number, inside.mul(wave, blocks)), rest, grid);
     Builder(fn, loop->blocks[0]).yield({});
   }
 
@@ -199,6 +221,9 @@ struct State {
       place(builder, number, at);
     else
       place_in_cut(builder, number, at);
+    if (rank)
+      at[shared_axis] =
+          builder.add(builder.mul(at[shared_axis], builder.i32(schedule.multicast)), rank);
     for (Op *op : ops) {
       replace_operands(*op, at, grid);
       if (is_id(*op))

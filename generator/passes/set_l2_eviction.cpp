@@ -12,13 +12,14 @@
 // Method:  The host computes the policy, since only the host knows the size of the grid. If the
 //          source asks for a policy (`*?(__evict_last)p`), that is used.
 // Needs:   lower_to_tma; runs before make_persistent, while ids are those of the grid.
-// Ensures: every tma_load has a policy; nothing else changes.
-// Limits:  tma_load only: nothing happens to other loads.
+// Ensures: every tma_load without {multicast} has a policy; nothing else changes.
+// Limits:  tma_load only: nothing happens to other loads. A tile with {multicast} has many readers.
 //
 // Tested by tests/unit/passes/set_l2_eviction/ and set_l2_eviction_test.cpp.
 
 #include "passes/set_l2_eviction.h"
 
+#include "analysis/grid_axes.h"
 #include "ir/builder.h"
 #include "target/cache_policies.h"
 
@@ -31,17 +32,6 @@ namespace {
 using namespace cache_policy;
 
 constexpr int64_t few_readers = 4;
-
-// The axes of the grid that `value` depends on.
-void add_axes(const Value *value, std::set<int64_t> &axes) {
-  const Op *op = value->op;
-  if (!op)
-    return;
-  if (op->is(Opcode::program_id_) || op->is(Opcode::block_id_))
-    axes.insert(op->get(attr::axis_));
-  for (const Value *operand : op->operands)
-    add_axes(operand, axes);
-}
 
 // The number of programs that read a tile whose coordinates depend on `axes` only.
 Value *readers(Builder &builder, const Op *launch, const std::set<int64_t> &axes) {
@@ -73,7 +63,7 @@ void hint(Function &fn, Op *load, Op *launch) {
   }
   std::set<int64_t> axes;
   for (size_t i = 1; i < load->operands.size(); i++)
-    add_axes(load->operand(i), axes);
+    axes.merge(grid_axes_of(load->operand(i)));
   Op *map = load->operand(0)->op;
   // After the launch_blocks, since its operands give the grid, and after the map, so that all maps
   // stay together.
@@ -97,7 +87,7 @@ void set_l2_eviction(Function &fn) {
   std::vector<Op *> loads;
   Op *launch = nullptr;
   for_each_op(*fn.body, [&](Op &op) {
-    if (op.is(Opcode::tma_load_))
+    if (op.is(Opcode::tma_load_) && !op.has(attr::multicast_))
       loads.push_back(&op);
     if (op.is(Opcode::launch_blocks_))
       launch = &op;

@@ -80,6 +80,11 @@
 //          stage, not the tensor cores. So a warp releases it only once all of its threads have
 //          read ({per_warp}).
 //
+//          Multicast. Each block of a cluster copies a part of an operand's tile to all blocks. So a
+//          stage is empty when the warps of all blocks have arrived, each in all blocks. A stage is
+//          full after the bytes of all blocks. The blocks synchronize before the first copy, and at
+//          the end: a block must not end while others arrive at its mbarriers.
+//
 //          By mma. Where the GPU has no wgmma, the warps load fragments of both operands. The
 //          fragments are in registers, so each warp releases the stage of this iteration:
 //
@@ -229,7 +234,7 @@ struct State {
       buffers[i] = allocate(builder, *matmul.operands[i].load);
     rows = rows_of_instruction();
     full = make_mbarriers(builder, "full", stages, copies_by_threads() ? fn.producer_warps : 1);
-    empty = make_mbarriers(builder, "empty", stages, fn.warps);
+    empty = make_mbarriers(builder, "empty", stages, fn.warps * schedule.multicast);
     if (fn.consumer_groups > 1)
       turns = make_mbarriers(builder, "turns", fn.consumer_groups, fn.warps);
   }
@@ -255,11 +260,19 @@ struct State {
 
   // --- The consumer warps ---
 
+  // With multicast, each block of the cluster writes to the stages of all.
+  Op *release(Builder &builder, Value *stage) {
+    Op *arrive = builder.create(Opcode::mbarrier_arrive_, {empty, stage});
+    if (schedule.multicast > 1)
+      arrive->set(attr::cluster_, schedule.multicast);
+    return arrive;
+  }
+
   void release_previous(Builder &builder, Value *exists, Value *step) {
     Op *branch = builder.if_else(exists, {});
     Builder inside(fn, branch->blocks[0]);
     inside.set_location(location);
-    Op *arrive = inside.create(Opcode::mbarrier_arrive_, {empty, stage_of(inside, step, -1)});
+    Op *arrive = release(inside, stage_of(inside, step, -1));
     if (is_left_from_registers())
       arrive->set(attr::per_warp_);
     inside.yield({});
@@ -414,7 +427,7 @@ struct State {
     }
     Builder after = Builder::after(fn, dot);
     after.set_location(location);
-    after.create(Opcode::mbarrier_arrive_, {empty, stage})->set(attr::per_warp_);
+    release(after, stage)->set(attr::per_warp_);
     builder.set_location(location);
   }
 
@@ -509,7 +522,9 @@ struct State {
       std::vector<Value *> operands = {load.operand(0), buffers[i], stage, full, stage};
       for (size_t d = 1; d < load.operands.size(); d++)
         operands.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
-      builder.create(Opcode::tma_load_async_, operands);
+      Op *copy = builder.create(Opcode::tma_load_async_, operands);
+      if (load.has(attr::multicast_))
+        copy->set(attr::multicast_, load.get(attr::multicast_));
     }
   }
 
@@ -640,6 +655,11 @@ struct State {
     parts->blocks = {workers, producer};
     if (copies_by_threads())
       parts->set(attr::all_producers_);
+    if (schedule.multicast > 1) {
+      // A block must not end while another block arrives at its mbarriers.
+      parts->set(attr::cluster_, schedule.multicast);
+      builder.create(Opcode::cluster_barrier_, {});
+    }
     for (const Registers &division : divisions)
       if (!is_by_warps() && division.multiplying_warps == fn.warps * fn.consumer_groups &&
           division.producer_warps == schedule.producer_warps)

@@ -10,6 +10,7 @@
 #include "schedule/cost_model.h"
 
 #include "analysis/launch_config.h"
+#include "analysis/tensor_access.h"
 #include "schedule/cost_formulas.h"
 
 #include <algorithm>
@@ -46,10 +47,26 @@ Expr steps_of(const Problem &problem, int64_t split_k = 1, int64_t k_rows = 1) {
   return k_rows == 1 ? steps : std::move(steps) * number(k_rows);
 }
 
+// Nanoseconds of 128 bytes along K. TMA takes longer for rows that do not start at a sector of the L2
+// cache. With multicast, a block copies a part of the larger operand.
+Expr step_of(const MeasuredTile &tile, const Problem &problem) {
+  constexpr int64_t picoseconds = 1000;
+  int64_t rows[] = {tile.tile.rows, tile.tile.columns};
+  rows[tile.tile.columns >= tile.tile.rows] /= tile.multicast;
+  const int64_t more = problem.costs->unaligned_row_time - problem.costs->row_time;
+  Expr copies = number((rows[0] + rows[1]) * problem.costs->row_time) +
+                problem.unaligned[0] * number(rows[0] * more) +
+                problem.unaligned[1] * number(rows[1] * more);
+  return Expr::binary(Expr::Kind::max, number(tile.step),
+                      div_up(std::move(copies), number(picoseconds)));
+}
+
 // Nanoseconds of `waves` waves of blocks. With ping-pong one consumer group multiplies while the
 // other runs its epilogue, so only the epilogue of the last wave counts.
-Expr cost_of_waves(Expr waves, const MeasuredTile &tile, const Problem &problem) {
-  Expr steps = steps_of(problem, tile.tile.split_k, tile.tile.k_rows) * number(tile.step);
+Expr cost_of_waves(Expr waves, const MeasuredTile &tile, const Problem &problem,
+                   bool by_tma = true) {
+  Expr steps = steps_of(problem, tile.tile.split_k, tile.tile.k_rows) *
+               (by_tma ? step_of(tile, problem) : number(tile.step));
   Expr rest = number(tile.rest);
   if (tile.consumer_groups == 1)
     return std::move(waves) * (std::move(steps) + std::move(rest));
@@ -106,6 +123,42 @@ std::set<size_t> batch_axes(const MatmulSetting &setting) {
 
 } // namespace
 
+namespace {
+
+// The host computes it like a value of the function; nullopt: it cannot.
+std::optional<Expr> expression_of(const Poly &poly) {
+  Expr sum = number(0);
+  for (const auto &[monomial, coefficient] : poly.terms) {
+    Expr product = number(coefficient);
+    for (const Value *symbol : monomial) {
+      std::optional<Expr> factor = host_expression(symbol);
+      if (!factor)
+        return std::nullopt;
+      product = std::move(product) * std::move(*factor);
+    }
+    sum = std::move(sum) + std::move(product);
+  }
+  return sum;
+}
+
+// 1 if the rows of an operand do not start at multiples of 32 bytes from each other, else 0.
+Expr is_unaligned(const LoadedOperand &operand) {
+  constexpr int64_t sector_bytes = 32;
+  std::optional<TensorAccess> access =
+      tensor_access(operand.load->operand(0), operand.load->operand_or_null(1)).access;
+  std::optional<Expr> stride;
+  if (access && access->strides.size() == 2)
+    stride = expression_of(access->strides[size_t(1 - access->contiguous)]);
+  if (!stride)
+    return number(0);
+  const int64_t bytes = bytes_of(operand.load->result()->type.elem);
+  Expr rest =
+      Expr::binary(Expr::Kind::rem, std::move(*stride) * number(bytes), number(sector_bytes));
+  return Expr::binary(Expr::Kind::min, number(1), std::move(rest));
+}
+
+} // namespace
+
 std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) {
   std::optional<Expr> iterations = host_expression(setting.matmul.loop->operand(0));
   if (!iterations || !setting.axes[0] || !setting.axes[1])
@@ -119,14 +172,21 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
     elements = std::move(elements) * programs(axis);
   return Problem{.elements = std::move(elements),
                  .k = std::move(k),
+                 .unaligned = {is_unaligned(setting.matmul.operands[0]),
+                               is_unaligned(setting.matmul.operands[1])},
+                 .axes = {*setting.axes[0], *setting.axes[1]},
                  .bytes = bytes_of(a.elem),
                  .costs = gpu.costs};
 }
 
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
-  Expr waves =
-      div_up(output_tiles_of(schedule.coarsening), tiles_at_once(*problem.costs, schedule.split_k));
-  return cost_of_launch(cost_of_waves(std::move(waves), tile, problem), problem);
+  const bool by_tma = schedule.is_warp_specialized() && !schedule.producer_warps;
+  std::vector<int64_t> programs = schedule.coarsening; // of a cluster
+  const bool shares_a = (tile.tile.columns < tile.tile.rows) != schedule.swap_operands;
+  programs[problem.axes[shares_a]] *= tile.multicast;
+  Expr waves = div_up(output_tiles_of(programs),
+                      tiles_at_once(*problem.costs, schedule.split_k * tile.multicast));
+  return cost_of_launch(cost_of_waves(std::move(waves), tile, problem, by_tma), problem);
 }
 
 Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const MeasuredTile &large,

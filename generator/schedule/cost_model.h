@@ -17,6 +17,8 @@ namespace tritonc {
 /// batch; K; and bytes per element.
 struct Problem {
   Expr elements, k;
+  Expr unaligned[2]; // of A and B: 1 if rows do not start at multiples of 32 bytes, else 0
+  size_t axes[2];    // of the grid, along M and along N
   int64_t bytes;
   const CostTables *costs; // of the GPU
 };

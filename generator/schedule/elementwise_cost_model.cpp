@@ -42,6 +42,7 @@ constexpr int64_t min_registers = 20, registers_of_element = 4;
 constexpr int64_t weight_of_access = 4;
 
 constexpr int64_t vector_bytes = 16; // of the widest access
+
 // One of these parts of the blocks' work adds to the time of a launch that memory limits. On an H100
 // and an H200, the choices are the same with 16 to 64 parts.
 constexpr int64_t parts_of_work = 32;

@@ -8,7 +8,9 @@
 #include "schedule/warp_specialized.h"
 
 #include "analysis/associative_loop.h"
+#include "analysis/grid_axes.h"
 #include "passes/coarsen_programs.h"
+#include "passes/lower_to_tma.h"
 #include "passes/remove_dead_code.h"
 #include "passes/set_k_tile.h"
 #include "passes/split_k_in_cluster.h"
@@ -23,6 +25,33 @@ using namespace ir;
 
 namespace {
 
+// Whether the blocks of a cluster can compute adjacent output tiles. If their number is odd, a
+// block has a tile outside of the grid. So only TMA may access memory: it skips what is outside of
+// the tensors.
+bool can_multicast(const Function &fn, const Schedule &schedule) {
+  Function lowered = clone(fn);
+  lower_to_tma(lowered, schedule);
+  std::optional<SharedOperand> shared = find_shared_operand(*find_matmul_loop(lowered).found);
+  bool is_clipped = shared.has_value();
+  for_each_op(*lowered.body, [&](const Op &op) {
+    const Effect effect = info(op.code).effect;
+    if (op.is(Opcode::tma_store_)) {
+      bool has_axis = false;
+      for (size_t i = 2; i < op.operands.size() && shared; i++) {
+        std::set<int64_t> axes = grid_axes_of(op.operand(i));
+        has_axis |= axes == std::set{shared->axis};
+        is_clipped &= !axes.count(shared->axis) || axes.size() == 1;
+      }
+      is_clipped &= has_axis;
+    } else if (op.is(Opcode::tma_load_)) {
+      is_clipped &= !op.has(attr::multicast_) || !op.has(attr::cache_); // multicast has no policy
+    } else {
+      is_clipped &= effect != Effect::read && effect != Effect::write && effect != Effect::io;
+    }
+  });
+  return is_clipped;
+}
+
 // `schedule` with its tile, if the function can have this schedule.
 std::optional<Schedule> tried_schedule(const MatmulSetting &setting, Schedule schedule,
                                        const Tile &wanted, const Gpu &gpu) {
@@ -33,7 +62,8 @@ std::optional<Schedule> tried_schedule(const MatmulSetting &setting, Schedule sc
   remove_dead_code(tried);
   swap_operands(tried, schedule);
   if (!can_specialize(tried, gpu, schedule) ||
-      (schedule.split_k > 1 && !can_split_k_in_cluster(tried)))
+      (schedule.split_k > 1 && !can_split_k_in_cluster(tried)) ||
+      (schedule.multicast > 1 && !can_multicast(tried, schedule)))
     return std::nullopt;
   schedule.tile = block_tile(wanted, tried);
   return schedule;
@@ -76,7 +106,8 @@ std::optional<Schedule> specialized_schedule(const MatmulSetting &setting,
                     .coarsening = *coarsening,
                     .k_tile = row_of_k.value_or(0) * tile.k_rows,
                     .swap_operands = swapped,
-                    .split_k = tile.split_k};
+                    .split_k = tile.split_k,
+                    .multicast = measured.multicast};
   return fitting_schedule(setting, schedule, wanted, gpu);
 }
 
@@ -189,7 +220,7 @@ std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
         specialized_schedule(setting, measured, setting.row_of_k, gpu);
     if (!schedule)
       continue;
-    if (measured.tile.split_k == 1 && !producer_warps)
+    if (measured.tile.split_k == 1 && measured.multicast == 1 && !producer_warps)
       whole.push_back({*schedule, measured});
     std::optional<Expr> cost;
     if (problem)

@@ -10,15 +10,17 @@ namespace {
 
 // Sorted from the tile with the fewest bytes per accumulator element to the tile that keeps the
 // most SMs busy. wgmma and the copies for it share the bandwidth of shared memory, so smaller tiles
-// take more time per element. Two blocks that copy for each other (multicast) are not faster: see
-// docs/pages/performance.md. H200, driver 580.159.04, f16, 2026-11-21.
+// take more time per element. H200, driver 580.159.04, f16, 2026-11-21.
 constexpr MeasuredTile by_tma[] = {
     {{128, 256, 1}, 711, 1500},
+    // Multicast (2026-11-26): for rows that TMA copies slowly, see row_time.
+    {{128, 256, 1}, 723, 1500, 0, 1, 0, 2},
     // Ping-pong (2026-11-22); the row without it is for kernels that cannot have ping-pong. In 24
     // matmuls of 1 to 16 waves, K from 128 to 4096, ping-pong is 1.01 to 1.21 times as fast.
     {{128, 128, 1}, 390, 660, 0, 2, 1400},
     {{128, 128, 1}, 456, 570},
     {{64, 256, 1}, 430, 750},
+    {{64, 256, 1}, 444, 750, 0, 1, 0, 2},
     {{64, 128, 1}, 217, 560},
     {{64, 64, 2}, 153, 320},
     // The reduction within a cluster is limited by the path between SMs.
@@ -87,6 +89,11 @@ const CostTables h200_costs = {
     .register_copy_latency = 800,
     .bytes_per_ns_multistage = 3900,
     .multistage_start = 300,
+    // 4096 and 8192 x 8192 x 1024 in f16 with 8 more elements per row of A, of B, or of both: a step
+    // of 128 x 256 takes 711, 911 and 1110 ns on an H200 (driver 580.159.04, 2026-11-26), and
+    // 770 to 790 ns with multicast.
+    .row_time = 1100,
+    .unaligned_row_time = 2900,
     .tail_launch = 3000,
     .reduction_launch = 2000,
     .reduction_bytes_per_ns = 3000,

@@ -28,6 +28,7 @@ struct MeasuredTile {
   int producer_warps = 0;  // warps that load element by element; 0: TMA
   int consumer_groups = 1; // 2: ping-pong
   int64_t min_time = 0;    // ns per output tile with ping-pong: epilogue of the other group
+  int64_t multicast = 1;   // blocks of a cluster that share an operand
 };
 
 /// The times of a program that is a block by itself, in picoseconds of an SM.
@@ -71,6 +72,8 @@ struct CostTables {
   int64_t register_copy_latency;     // ns per K iteration of the baseline that copies by loads
   int64_t bytes_per_ns_multistage;   // the same for one block per SM
   int64_t multistage_start;          // ns until its stages are full
+  int64_t row_time;                  // ps for each 128 bytes of a row that TMA copies
+  int64_t unaligned_row_time;        // the same if rows do not start at multiples of 32 bytes
   int64_t tail_launch;               // ns of a second launch for the tail
   int64_t reduction_launch;          // ns of a second launch that reduces partials
   int64_t reduction_bytes_per_ns;    // read bandwidth of that launch

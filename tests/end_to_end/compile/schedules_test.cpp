@@ -72,7 +72,7 @@ TEST_CASE("compile: matmul has images of all schedules, best first") {
     CHECK(image.launch.cost.has_value() == !is_second);
     bool is_split_k = image.launch.schedule.split_k > 1,
          has_workspace = image.launch.workspace.has_value();
-    CHECK((image.launch.cluster > 1) == is_split_k);
+    CHECK((image.launch.cluster > 1) == (is_split_k || image.launch.schedule.multicast > 1));
     if (is_split_k)
       CHECK(contains(text_of(image.launch.schedule),
                      "split-K " + std::to_string(image.launch.cluster)));
@@ -87,8 +87,10 @@ TEST_CASE("compile: matmul has images of all schedules, best first") {
   CHECK(schedules ==
         std::vector<std::string>{
             "sm_80 128x256x64 multistage", "sm_80 baseline", "sm_90a 128x256x64 warp-specialized",
+            "sm_90a 128x256x64 warp-specialized, multicast 2",
             "sm_90a 128x128x64 warp-specialized, ping-pong", "sm_90a 64x256x64 warp-specialized",
-            "sm_90a 64x128x64 warp-specialized", "sm_90a 128x128x64 warp-specialized, split-K 4",
+            "sm_90a 64x256x64 warp-specialized, multicast 2", "sm_90a 64x128x64 warp-specialized",
+            "sm_90a 128x128x64 warp-specialized, split-K 4",
             "sm_90a 64x128x64 warp-specialized, split-K 2",
             "sm_90a 64x128x64 warp-specialized, split-K partials",
             "sm_90a 64x128x64 split-K reduction", "sm_90a baseline"});

@@ -236,6 +236,7 @@ const std::map<std::string_view, Member> members = {
     {"joined_rows", {0, [](Schedule &s, const Integers &) { s.joined_rows = true; }}},
     {"staged", {0, [](Schedule &s, const Integers &) { s.staged = true; }}},
     {"split_k", {1, [](Schedule &s, const Integers &v) { s.split_k = v[0]; }}},
+    {"multicast", {1, [](Schedule &s, const Integers &v) { s.multicast = v[0]; }}},
     {"cluster", {1, [](Schedule &s, const Integers &v) { s.cluster = v[0]; }}},
     {"blocks_per_sm", {1, [](Schedule &s, const Integers &v) { s.blocks_per_sm = int(v[0]); }}},
     {"epilogue_stages", {1, [](Schedule &s, const Integers &v) { s.epilogue_stages = v[0]; }}},

@@ -743,9 +743,38 @@ TEST_CASE("elementwise cost: a launch takes as long as memory needs") {
   CHECK(cost(many) >= work.times.launch + ns);
 }
 
+namespace {
+
+// The matmul kernel with rows of A and B that start at multiples of 32 bytes.
+std::string with_aligned_rows() {
+  std::string text = with(matmul_kernel(), "%lda: i64 multiple_of 8", "%a16: i64");
+  text = with(text, "%ldb: i64 multiple_of 8", "%b16: i64");
+  return with(text, "%one =",
+              "%sixteen = constant {value = 16} : i64\n %lda = mul %a16, %sixteen : i64\n"
+              "%ldb = mul %b16, %sixteen : i64\n %one =");
+}
+
+} // namespace
+
+TEST_CASE("matmul cost: multicast is for rows that are not aligned to 32 bytes") {
+  auto cost = [](const std::string &text, const std::string &name) -> int64_t {
+    for (const Found &schedule : schedules(text))
+      if (text_of(schedule) == name)
+        return value_of(*schedule.cost, 64, 1000);
+    FAIL("there is no " << name);
+    return 0;
+  };
+  for (std::string tile : {"128x256x64", "64x256x64"}) {
+    CAPTURE(tile);
+    const std::string alone = tile + " warp-specialized", shared = alone + ", multicast 2";
+    CHECK(cost(matmul_kernel(), shared) < cost(matmul_kernel(), alone));
+    CHECK(cost(with_aligned_rows(), shared) > cost(with_aligned_rows(), alone));
+  }
+}
+
 TEST_CASE("matmul cost: partial K tile costs as much as a full one") {
   auto cost = [](const std::string &name, int64_t iterations) -> int64_t {
-    for (const Found &schedule : schedules(matmul_kernel()))
+    for (const Found &schedule : schedules(with_aligned_rows()))
       if (text_of(schedule) == name)
         return value_of(*schedule.cost, 4, iterations);
     FAIL("there is no " << name);
@@ -880,8 +909,10 @@ TEST_CASE("candidate_schedules: programs with few rows get multistage") {
 TEST_CASE("candidate_schedules: coarsens to block tiles, largest first") {
   using Names = std::vector<std::string>;
   const Names all = {"128x256x64 warp-specialized",
+                     "128x256x64 warp-specialized, multicast 2",
                      "128x128x64 warp-specialized, ping-pong",
                      "64x256x64 warp-specialized",
+                     "64x256x64 warp-specialized, multicast 2",
                      "64x128x64 warp-specialized",
                      "64x64x128 warp-specialized",
                      "128x128x64 warp-specialized, split-K 4",
@@ -889,8 +920,25 @@ TEST_CASE("candidate_schedules: coarsens to block tiles, largest first") {
                      "64x64x128 warp-specialized, split-K 4"};
   CHECK(names(matmul_kernel(64, 64, 64)) == all);
   CHECK(names(matmul_kernel(32, 16, 64)) == all);
-  CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[5]});
-  CHECK(names(matmul_kernel(128, 64, 64)) == Names{all[0], all[1], all[5]});
+  CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[2], all[7]});
+  CHECK(names(matmul_kernel(128, 64, 64)) == Names{all[0], all[1], all[2], all[7]});
+}
+
+TEST_CASE("candidate_schedules: multicast only if TMA does all accesses") {
+  auto multicasts = [](const std::string &text) {
+    std::vector<std::string> found = names(text);
+    return std::count(found.begin(), found.end(), "128x256x64 warp-specialized, multicast 2");
+  };
+  CHECK(multicasts(matmul_kernel(64, 64, 64)) == 1);
+  // A block may have a tile outside of the grid, where threads must not load.
+  std::string loads = with(matmul_kernel(64, 64, 64), "%result = cast %sum : f16[64,64]",
+                           "%vbias = view %bias, %column, %one : view<f32>[64]\n"
+                           "%each = load %vbias : f32[64]\n"
+                           "%row.of.each = expand %each {axis = 0} : f32[1,64]\n"
+                           "%added = broadcast %row.of.each : f32[64,64]\n"
+                           "%more = add %sum, %added : f32[64,64]\n"
+                           "%result = cast %more : f16[64,64]");
+  CHECK(multicasts(with(loads, "%C: ptr<f16>", "%C: ptr<f16>, %bias: ptr<f32>")) == 0);
 }
 
 TEST_CASE("candidate_schedules: one schedule without a cost") {
@@ -914,7 +962,7 @@ TEST_CASE("candidate_schedules: rejects a loaded iteration count") {
 TEST_CASE("candidate_schedules: coarsening follows the grid axis of the tile") {
   std::vector<Found> found = schedules(matmul_kernel(64, 64, 64));
   CHECK(found[0].coarsening == std::vector<int64_t>{2, 4, 1});
-  CHECK(found[4].coarsening == std::vector<int64_t>{1, 1, 1});
+  CHECK(found[6].coarsening == std::vector<int64_t>{1, 1, 1});
   std::string exchanged =
       with(matmul_kernel(), "%pm = program_id {axis = 0}", "%pm = program_id {axis = 2}");
   CHECK(schedules(exchanged)[0].coarsening == std::vector<int64_t>{1, 4, 2});
@@ -954,8 +1002,9 @@ TEST_CASE("candidate_schedules: keeps the source's K tile") {
     std::string moves =
         with(matmul_kernel(), "%down = mul %k,", std::string(move) + "\n %down = mul %k2,");
     moves = with(moves, "%one =", "%zero = constant {value = 0} : i64\n %one =");
-    stays(moves, {"128x256x64 warp-specialized", "128x128x64 warp-specialized, ping-pong",
-                  "64x256x64 warp-specialized", "64x128x64 warp-specialized"});
+    stays(moves, {"128x256x64 warp-specialized", "128x256x64 warp-specialized, multicast 2",
+                  "128x128x64 warp-specialized, ping-pong", "64x256x64 warp-specialized",
+                  "64x256x64 warp-specialized, multicast 2", "64x128x64 warp-specialized"});
   }
 }
 
@@ -1292,8 +1341,10 @@ TEST_CASE("candidate_schedules: tf32 needs an operand contiguous along K") {
   std::string f32 = matmul_kernel(64, 64, 32, "f32");
   CHECK_FALSE(specializes(b_transposed(f32)));
   const Names high = {"128x256x32 warp-specialized",
+                      "128x256x32 warp-specialized, multicast 2",
                       "128x128x32 warp-specialized, ping-pong",
                       "64x256x32 warp-specialized",
+                      "64x256x32 warp-specialized, multicast 2",
                       "64x128x32 warp-specialized",
                       "64x64x64 warp-specialized",
                       "128x128x32 warp-specialized, split-K 4",
@@ -1301,10 +1352,11 @@ TEST_CASE("candidate_schedules: tf32 needs an operand contiguous along K") {
                       "64x64x64 warp-specialized, split-K 4"};
   CHECK(names(tf32(b_transposed(f32))) == high);
   CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
-  CHECK(names(tf32(f32)) == Names{"256x128x32 warp-specialized",
-                                  "128x128x32 warp-specialized, ping-pong",
-                                  "256x64x32 warp-specialized", "128x64x32 warp-specialized",
-                                  "64x64x64 warp-specialized"});
+  CHECK(names(tf32(f32)) ==
+        Names{"256x128x32 warp-specialized", "256x128x32 warp-specialized, multicast 2",
+              "128x128x32 warp-specialized, ping-pong", "256x64x32 warp-specialized",
+              "256x64x32 warp-specialized, multicast 2", "128x64x32 warp-specialized",
+              "64x64x64 warp-specialized"});
   CHECK_FALSE(specializes(tf32(a_transposed(f32))));
   CHECK(find_missed_schedule(parsed(tf32(a_transposed(f32))), *find_gpu("90a"))->kind ==
         RejectReason::not_along_k);

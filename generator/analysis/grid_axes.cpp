@@ -1,0 +1,46 @@
+// Finds the axes of the grid that values depend on. See grid_axes.h.
+//
+// Tested by tests/unit/passes/set_l2_eviction_test.cpp and lower_to_tma_test.cpp.
+
+#include "analysis/grid_axes.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+void add_axes(const Value *value, std::set<int64_t> &axes) {
+  const Op *op = value->op;
+  if (!op)
+    return;
+  if (op->is(Opcode::program_id_) || op->is(Opcode::block_id_))
+    axes.insert(op->get(attr::axis_));
+  for (const Value *operand : op->operands)
+    add_axes(operand, axes);
+}
+
+} // namespace
+
+std::set<int64_t> grid_axes_of(const Value *value) {
+  std::set<int64_t> axes;
+  add_axes(value, axes);
+  return axes;
+}
+
+std::optional<SharedOperand> find_shared_operand(const MatmulLoop &matmul) {
+  std::set<int64_t> axes[2];
+  for (int i : {0, 1})
+    for (const Value *operand : matmul.operands[i].load->operands)
+      axes[i].merge(grid_axes_of(operand));
+  auto elements = [&](int i) { return matmul.operands[i].load->result()->type.elements(); };
+  std::optional<SharedOperand> largest;
+  for (int i : {0, 1})
+    for (int64_t axis : {0, 1})
+      if (!axes[i].count(axis) && axes[1 - i].count(axis) &&
+          (!largest || elements(i) > elements(largest->operand)))
+        largest = {i, axis};
+  return largest;
+}
+
+} // namespace tritonc
