@@ -74,6 +74,9 @@ void Machine::mbarrier_arrive(const Op &op) {
   int arrivals = op.has(attr::bytes_) ? 1
                  : is_producer()      ? producers_
                                       : std::max(fn_.warps, 1); // one per warp
+  // Blocks run one after another. Those of a cluster do the same at the same time, and a block loads
+  // all of a tile of which it would copy a part.
+  arrivals *= int(op.get(attr::cluster_, 1));
   int64_t phase = here.phases;
   for (int i = 0; i < arrivals && !ended_; i++) {
     if (here.to_arrive == 0 || here.phases != phase)

@@ -291,6 +291,7 @@ TEST_CASE("explain: one tf32 operand must be contiguous along K") {
 TEST_CASE("explain: programs with a small tile have a schedule of all warps") {
   std::string text = explained({{"TM", "16"}});
   CHECK(contains(text, "  note: 128x256x64 warp-specialized: "));
+  CHECK(contains(text, "  note: 128x256x64 warp-specialized, multicast 2: as without multicast, "));
   CHECK(contains(text, "  note: 16x64x128 multistage: one block per SM uses all shared memory for "
                        "more stages\n"));
   CHECK_FALSE(contains(text, "multistage wgmma"));
