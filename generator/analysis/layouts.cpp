@@ -68,6 +68,31 @@ LinearLayout blocked_layout(const Shape &shape, const std::vector<int> &order, i
   return layout;
 }
 
+LinearLayout crossing_layout(const Shape &shape, AxisVector along, AxisVector across, int warps) {
+  // Wider accesses must not leave threads without work.
+  const int64_t per_thread = std::max<int64_t>(1, element_count(shape) / (32 * warps));
+  const int64_t vector = std::min<int64_t>(along.elements, per_thread);
+  LinearLayout layout;
+  layout.shape = shape;
+  std::vector<AxisBits> axes = {AxisBits(shape, along.axis), AxisBits(shape, across.axis)};
+  for (int axis = int(shape.size()); axis-- > 0;)
+    if (axis != along.axis && axis != across.axis)
+      axes.emplace_back(shape, axis);
+  axes[0].low(layout.reg, log2_exact(vector));
+  axes[1].low(layout.reg, log2_exact(std::min<int64_t>(across.elements, per_thread / vector)));
+  for (AxisBits &axis : axes)
+    axis.low(layout.lane, lane_bits - int(layout.lane.size()));
+  pad_lanes(layout);
+  std::swap(axes[0], axes[1]);
+  const int warp_bits = log2_exact(warps);
+  for (AxisBits &axis : axes)
+    axis.low(layout.warp, warp_bits - int(layout.warp.size()));
+  layout.warp.resize(size_t(warp_bits), 0);
+  for (AxisBits &axis : axes)
+    axis.low(layout.reg, axis.left());
+  return layout;
+}
+
 namespace {
 
 // Whether `reduce` combines elements along `axis` of a tile of this shape: perhaps after a reshape
@@ -252,6 +277,106 @@ LinearLayout row_major_layout(const Shape &shape) {
   LinearLayout layout{shape, {}, {}, {}, {}};
   for (int64_t bit = 1; bit < element_count(shape); bit *= 2)
     layout.offset.push_back(FlatIndex(bit));
+  return layout;
+}
+
+namespace {
+
+// The indices that are the xor of some of the bases added so far.
+class Span {
+public:
+  explicit Span(const std::vector<FlatIndex> &bases = {}) { add(bases); }
+
+  /// Adds a basis; returns false if its index is in the span already.
+  bool add(FlatIndex basis) {
+    for (FlatIndex known : reduced_)
+      basis = std::min(basis, basis ^ known);
+    if (!basis)
+      return false;
+    reduced_.push_back(basis);
+    return true;
+  }
+  /// Adds bases; returns the bases whose index was not in the span yet.
+  std::vector<FlatIndex> add(const std::vector<FlatIndex> &bases) {
+    std::vector<FlatIndex> added;
+    std::copy_if(bases.begin(), bases.end(), std::back_inserter(added),
+                 [&](FlatIndex basis) { return add(basis); });
+    return added;
+  }
+
+private:
+  std::vector<FlatIndex> reduced_; // no two have the same highest bit
+};
+
+constexpr int word_bytes = 4, bytes_at_once = 128; // of shared memory: a bank; all banks
+
+// The elements that a warp accesses at a time, in 128 bytes: the vectors of some lanes. `vector`: the
+// lowest bits of the offset.
+std::vector<FlatIndex> accessed_at_once(const LinearLayout &layout,
+                                        const std::vector<FlatIndex> &vector, int element_bytes) {
+  std::vector<FlatIndex> bases;
+  int bytes = element_bytes;
+  for (FlatIndex basis : vector) {
+    bool in_register = std::count(layout.reg.begin(), layout.reg.end(), basis);
+    if (!in_register && bytes >= word_bytes)
+      break;
+    bases.push_back(basis);
+    bytes *= 2;
+  }
+  for (size_t bit = 0; bit < layout.lane.size() && bytes < bytes_at_once; bit++, bytes *= 2)
+    bases.push_back(layout.lane[bit]);
+  return bases;
+}
+
+} // namespace
+
+LinearLayout exchange_layout(const LinearLayout &from, const LinearLayout &to, int element_bytes) {
+  constexpr int widest_bytes = 16;
+  const auto vector_bits = size_t(log2_exact(widest_bytes / element_bytes));
+  const auto bank_bits = size_t(log2_exact(bytes_at_once / element_bytes));
+  // The vector: registers of both, then those of the reader. If it has no more, those of the writer.
+  std::vector<FlatIndex> vector;
+  Span in_vector;
+  auto append = [&](const std::vector<FlatIndex> &registers, auto fits) {
+    for (FlatIndex basis : registers)
+      if (vector.size() < vector_bits && fits(basis) && in_vector.add(basis))
+        vector.push_back(basis);
+  };
+  append(to.reg, [&](FlatIndex basis) {
+    return std::find(from.reg.begin(), from.reg.end(), basis) != from.reg.end();
+  });
+  const bool reader_has_more = vector.size() < to.reg.size();
+  append(reader_has_more ? to.reg : from.reg, [](FlatIndex) { return true; });
+
+  // Elements at distance `rows` are in the same bank. No access has two of them: `rows` are outside
+  // of both spans, or the xor of a basis of one access and a basis of the other.
+  const std::vector<FlatIndex> written = accessed_at_once(from, vector, element_bytes);
+  const std::vector<FlatIndex> read = accessed_at_once(to, vector, element_bytes);
+  std::vector<FlatIndex> all;
+  for (int bit = 0; bit < log2_exact(element_count(to.shape)); bit++)
+    all.push_back(FlatIndex(1) << bit);
+  Span reached(read);
+  const std::vector<FlatIndex> only_written = reached.add(written);
+  std::vector<FlatIndex> rows = reached.add(all);
+  const std::vector<FlatIndex> only_read = Span(written).add(read);
+  for (size_t i = 0; i < std::min(only_written.size(), only_read.size()); i++)
+    rows.push_back(only_written[i] ^ only_read[only_read.size() - 1 - i]);
+  const size_t row_bits = all.size() - std::min(all.size(), bank_bits);
+  rows.resize(std::min(rows.size(), row_bits));
+
+  // The other banks, first those of the reader.
+  LinearLayout layout;
+  layout.shape = to.shape;
+  layout.offset = vector;
+  Span placed(vector);
+  placed.add(rows);
+  auto place = [&](const std::vector<FlatIndex> &bases) {
+    std::ranges::copy(placed.add(bases), std::back_inserter(layout.offset));
+  };
+  place(read);
+  place(written);
+  place(all);
+  layout.offset.insert(layout.offset.end(), rows.begin(), rows.end());
   return layout;
 }
 

@@ -16,6 +16,18 @@ namespace tritonc {
 ir::LinearLayout blocked_layout(const ir::Shape &shape, const std::vector<int> &order, int vector,
                                 int warps, const std::vector<int> &warp_order = {});
 
+/// Adjacent elements along an axis.
+struct AxisVector {
+  int axis, elements;
+};
+
+/// The layout for accesses of vectors `along`, for a tile that another access moves in vectors
+/// `across`. In registers, threads hold blocks of both vectors, or of parts if there are too few
+/// elements for all threads. Lanes are along the first axis, warps along the second. So this layout
+/// and that of the other access have many registers in common.
+ir::LinearLayout crossing_layout(const ir::Shape &shape, AxisVector along, AxisVector across,
+                                 int warps);
+
 /// The layout for accesses of `vector` elements along axis `contiguous`, or fewer if there are too
 /// few elements for all threads, with the warps of `blocks` blocks of a cluster. If the function
 /// reduces tiles of this shape along the contiguous axis, a warp has whole rows as far as there are
@@ -56,6 +68,11 @@ ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int ele
 
 /// A buffer in shared memory for a tile of `shape`, in row-major order.
 ir::LinearLayout row_major_layout(const ir::Shape &shape);
+
+/// A buffer in shared memory through which a tile in layout `from` gets layout `to`. The threads of
+/// both access vectors as wide as their registers allow, without bank conflicts.
+ir::LinearLayout exchange_layout(const ir::LinearLayout &from, const ir::LinearLayout &to,
+                                 int element_bytes);
 
 /// Returns whether elements along `axis` of a stage are contiguous in the buffer.
 bool has_neighbors(const ir::Type &buffer, int axis);

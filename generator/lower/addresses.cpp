@@ -95,11 +95,18 @@ llvm::Value *Lowering::SharedAddresses::at(uint32_t constant) {
 
 std::vector<std::vector<int>> register_groups(const LinearLayout &layout, int width, int axis) {
   std::map<FlatIndex, int> places = registers_by_index(layout);
-  int shift = axis_shift(layout.shape, axis);
-  std::vector<std::vector<int>> groups;
+  const int shift = axis_shift(layout.shape, axis);
+  const FlatIndex extent = FlatIndex(layout.shape[size_t(axis)]), below = (1u << shift) - 1;
+  // Consecutive accesses are to adjacent vectors: L2 merges stores to parts of a sector.
+  std::map<FlatIndex, FlatIndex> in_order;
   for (auto [index, r] : places) {
-    if (index >> shift & FlatIndex(width - 1))
-      continue;
+    const FlatIndex along = index >> shift & (extent - 1);
+    const FlatIndex others = (index >> shift) / extent << shift | (index & below);
+    if (along % FlatIndex(width) == 0)
+      in_order.emplace(others * extent + along, index);
+  }
+  std::vector<std::vector<int>> groups;
+  for (auto [order, index] : in_order) {
     std::vector<int> group;
     for (int i = 0; i < width; i++)
       group.push_back(places.at(index | FlatIndex(i) << shift));

@@ -66,7 +66,7 @@ private:
 };
 
 /// Groups the registers of a layout into `width` elements that are adjacent along `axis`, each
-/// group in ascending order.
+/// group in ascending order. Groups that are adjacent along `axis` are consecutive.
 std::vector<std::vector<int>> register_groups(const ir::LinearLayout &layout, int width, int axis);
 
 /// The axis along which the elements of an access are contiguous in memory; the last axis if none

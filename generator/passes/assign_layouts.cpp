@@ -14,7 +14,8 @@
 //            load              adjacent threads access adjacent memory; of producer warps, which
 //                              store to shared memory: whole 32-bit words per thread; of a vector
 //                              that is broadcast along the rows of a tile: the layout of the tile,
-//                              if the accesses stay as wide
+//                              if the accesses stay as wide; of a tile that is stored along another
+//                              axis: blocks of the vectors of load and store
 //            dot, wgmma        the fragments of the instruction
 //            shared_load       those of the dot whose operand it is, or from which it is computed
 //                              element by element
@@ -36,8 +37,10 @@
 //          Then the pass walks each block once. It replaces every operand by a value in the layout
 //          that the operation needs: an index tile is computed again in that layout, any other
 //          value gets a convert_layout. A store keeps the layout of its value if that fills the
-//          32-byte sectors of memory; otherwise it needs the layout of memory. print and assert
-//          take any layout.
+//          32-byte sectors of memory; otherwise it needs the layout of memory. A store along
+//          another axis than the load has blocks of both vectors, too: with many registers in
+//          common, the conversion accesses shared memory in whole vectors. print and assert take
+//          any layout.
 // Needs:   select_mma; form_views: affine pointers are views.
 // Ensures: every used tile of values or pointers has a layout; loads and stores of tiles have
 //          {vector}. remove_dead_code drops the originals of index tiles.
@@ -99,6 +102,20 @@ bool is_carried(const Value *value) {
   return value->block || (value->op && !value->op->blocks.empty());
 }
 
+// Whether an operation computes each element of its result from the same element of its operands.
+bool is_by_element(const Op &op) {
+  switch (op.code) {
+  case Opcode::dot_:
+  case Opcode::reduce_:
+  case Opcode::scan_:
+  case Opcode::gather_:
+  case Opcode::extract_:
+    return false;
+  default:
+    return info(op.code).effect == Effect::pure && !is_transparent(op);
+  }
+}
+
 // The cluster_reduce without {to_all} of a function, if it has one, and the operations after it,
 // which all blocks of the cluster run together.
 bool is_joining(const Op &op) { return op.is(Opcode::cluster_reduce_) && !op.has(attr::to_all_); }
@@ -127,6 +144,10 @@ struct State {
   std::map<const Value *, Layout> naturals; // null: no layout, or in progress
   std::map<const Value *, bool> cheap;
   std::map<const Value *, std::vector<Value *>> made; // for the current operand
+  struct Crossing {
+    Layout of_load, of_store;
+  };
+  std::map<const Op *, Crossing> crossings = {}; // of stores; see layout_to_transpose
 
   Layout default_layout(const Type &type) {
     return shared(blocked_layout(type.shape, last_axis_first(type.rank()), 1, fn.warps));
@@ -237,8 +258,61 @@ struct State {
     return nullptr;
   }
 
+  // A store of elements that were loaded along another axis. Its own axis and that of the load, in
+  // the store; and its own axis in the load.
+  struct TransposingStore {
+    const Op *op;
+    int own, across, own_in_load;
+  };
+
+  // The store of `value`, maybe after transposes and elementwise operations, if its axis is not
+  // `contiguous`.
+  std::optional<TransposingStore> transposing_store(const Value *value, int contiguous) {
+    for (const Op *user : users.of(value)) {
+      if (user->is(Opcode::store_) && user->operand(1) == value) {
+        std::optional<int> own = contiguous_axis(user->operand(0), fn);
+        if (own && *own != contiguous)
+          return TransposingStore{user, *own, contiguous, *own};
+      } else if (user->is(Opcode::trans_)) {
+        const std::vector<int64_t> perm = user->get(attr::perm_);
+        auto moved = std::find(perm.begin(), perm.end(), contiguous) - perm.begin();
+        if (auto found = transposing_store(user->result(), int(moved))) {
+          found->own_in_load = int(perm[size_t(found->own_in_load)]);
+          return found;
+        }
+      } else if (is_by_element(*user) && user->result()->type.shape == value->type.shape) {
+        if (auto found = transposing_store(user->result(), contiguous))
+          return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The layout of a tile that a store moves along another axis; null: there is no such store.
+  Layout layout_to_transpose(const Op &load) {
+    const Value *from = load.operand(0);
+    std::optional<int> axis = contiguous_axis(from, fn);
+    if (!axis)
+      return nullptr;
+    std::optional<TransposingStore> store = transposing_store(load.result(), *axis);
+    if (!store)
+      return nullptr;
+    const Value *to = store->op->operand(0);
+    const int loaded = access_elements(from, mask_of(load), fn);
+    const int stored = access_elements(to, mask_of(*store->op), fn);
+    Crossing crossing;
+    crossing.of_load = shared(
+        crossing_layout(from->type.shape, {*axis, loaded}, {store->own_in_load, stored}, fn.warps));
+    crossing.of_store = shared(
+        crossing_layout(to->type.shape, {store->own, stored}, {store->across, loaded}, fn.warps));
+    crossings[store->op] = crossing;
+    return crossing.of_load;
+  }
+
   Layout layout_of_load(const Op &load) {
     const Value *pointers = load.operand(0), *mask = load.operand_or_null(1);
+    if (Layout block = layout_to_transpose(load))
+      return block;
     Layout memory = shared(memory_layout(pointers, mask, fn));
     Layout wanted = layout_for_broadcast(load.result());
     bool is_as_wide = wanted && access_width(*wanted, pointers, mask, fn) >=
@@ -560,6 +634,9 @@ struct State {
       layout = natural(value);
     if (joint.ops.count(op))
       layout = natural(joint.sum);
+    else if (auto found = crossings.find(op);
+             found != crossings.end() && (!layout || *layout == *found->second.of_load))
+      layout = found->second.of_store;
     else if (!layout || !fills_sectors(*layout, pointers, fn))
       layout = shared(memory_layout(pointers, mask, fn));
     set_vector(*op, pointers, mask, *layout);

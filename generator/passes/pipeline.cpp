@@ -169,7 +169,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("split_reductions", split_reductions);
   run("remove_dead_code", remove_dead_code);
   run("broadcast_atomic_results", broadcast_atomic_results);
-  run("lower_layout_conversions", lower_layout_conversions);
+  run("lower_layout_conversions", lower_layout_conversions, gpu);
   run("lower_gathers", lower_gathers);
   run("lower_cluster_reductions", lower_cluster_reductions);
 

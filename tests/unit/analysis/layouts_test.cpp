@@ -238,6 +238,21 @@ TEST_CASE("row_major_layout: the offset is the index") {
     CHECK(layout.offset_of(index) == index);
 }
 
+TEST_CASE("crossing_layout: has blocks, lanes along one axis, warps along the other") {
+  CHECK(crossing_layout({128, 128}, {1, 8}, {0, 8}, 8).text() ==
+        "reg (0,1) (0,2) (0,4) (1,0) (2,0) (4,0) "
+        "lane (0,8) (0,16) (0,32) (0,64) (8,0) warp (16,0) (32,0) (64,0)");
+  // Too few elements for whole blocks: the vector of its own accesses comes first.
+  CHECK(crossing_layout({16, 64}, {1, 8}, {0, 8}, 2).text() ==
+        "reg (0,1) (0,2) (0,4) (1,0) lane (0,8) (0,16) (0,32) (2,0) (4,0) warp (8,0)");
+  CHECK(crossing_layout({64, 64}, {0, 1}, {1, 1}, 4).text() ==
+        "reg (0,4) (0,8) (0,16) (0,32) (32,0) "
+        "lane (1,0) (2,0) (4,0) (8,0) (16,0) warp (0,1) (0,2)");
+  // Other axes come last.
+  CHECK(crossing_layout({2, 8, 16}, {2, 4}, {1, 2}, 1).text() ==
+        "reg (0,0,1) (0,0,2) (0,1,0) lane (0,0,4) (0,0,8) (0,2,0) (0,4,0) (1,0,0) warp");
+}
+
 TEST_CASE("access_width: is the minimum of layout and memory width") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[32,64]

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace tritonc;
 using namespace tritonc::test;
 
@@ -50,6 +52,39 @@ Access rows_of(int vector, bool swizzled, bool stores = false) {
              : "%x = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[64,64] #0";
   return Access(text_of(shape, blocked_layout(shape, {1, 0}, vector, 4)),
                 text_of(shape, swizzled ? panel_layout(shape, 1, 2) : plain), buffer + access);
+}
+
+TEST_CASE("exchange_layout: wide accesses without bank conflicts") {
+  // Elements of 1 to 8 bytes, tiles and vectors of many forms: both sides access the vector of the
+  // registers that they have in common, and no access has bank conflicts.
+  for (int bytes : {1, 2, 4, 8})
+    for (ir::Shape shape :
+         {ir::Shape{128, 128}, ir::Shape{64, 64}, ir::Shape{32, 128}, ir::Shape{128, 8}})
+      for (int loaded : {1, 16 / bytes})
+        for (int stored : {1, 16 / bytes}) {
+          const int warps = 4;
+          ir::LinearLayout from = crossing_layout(shape, {1, loaded}, {0, stored}, warps);
+          ir::LinearLayout to = crossing_layout(shape, {0, stored}, {1, loaded}, warps);
+          CAPTURE(bytes);
+          CAPTURE(from.text());
+          CAPTURE(to.text());
+          ir::LinearLayout buffer = exchange_layout(from, to, bytes);
+          const ir::Elem elems[] = {ir::Elem::i8, ir::Elem::i16, ir::Elem::i32, ir::Elem::i64};
+          ir::Type type = ir::Type::shared(elems[ir::log2_exact(bytes)], {1, shape[0], shape[1]})
+                              .with_layout(buffer);
+          int64_t common = std::count_if(to.reg.begin(), to.reg.end(), [&](ir::FlatIndex basis) {
+            return std::count(from.reg.begin(), from.reg.end(), basis);
+          });
+          for (const ir::LinearLayout *layout : {&from, &to}) {
+            SharedImages images = shared_images(type, *layout);
+            const int width = bytes << vector_bits(images, uint32_t(bytes)).size();
+            CHECK(width >= std::min<int64_t>(16, bytes << common));
+            std::vector<uint32_t> lanes;
+            for (uint32_t lane = 0; lane < 32; lane++)
+              lanes.push_back(ir::xor_of_set_bits(images.lane, lane));
+            CHECK(bank_conflicts(lanes, uint32_t(width)) == 1);
+          }
+        }
 }
 
 } // namespace
