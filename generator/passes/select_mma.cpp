@@ -120,16 +120,51 @@ int warps_for_dot(const Op &dot, const Gpu &gpu) {
   return warps;
 }
 
+// Whether an access is part of a copy: a load whose elements are only stored, or their store.
+bool is_copied(const Op &access, const Users &users) {
+  auto moves = [](const Op &op) { return op.is(Opcode::trans_) || op.is(Opcode::store_); };
+  if (access.is(Opcode::load_)) {
+    std::vector<const Value *> values = {access.result()};
+    for (size_t i = 0; i < values.size(); i++)
+      for (const Op *user : users.of(values[i])) {
+        if (!moves(*user) || user->operand(user->is(Opcode::store_) ? 1 : 0) != values[i])
+          return false;
+        if (user->is(Opcode::trans_))
+          values.push_back(user->result());
+      }
+    return true;
+  }
+  if (!access.is(Opcode::store_))
+    return false;
+  const Value *value = access.operand(1);
+  while (value->op && value->op->is(Opcode::trans_))
+    value = value->op->operand(0);
+  return value->op && value->op->is(Opcode::load_);
+}
+
+// The registers that hold the tile of a memory access. Only a copy keeps several elements in one.
+int64_t registers_of(const Op &access, const Function &fn, const Users &users) {
+  constexpr int register_bytes = 4;
+  const Value *pointers = access.operand(0);
+  const int64_t elements = pointers->type.elements();
+  if (!is_copied(access, users))
+    return elements;
+  const int packed = std::min(access_elements(pointers, mask_of(access), fn),
+                              std::max(1, register_bytes / bytes_of(pointers->type.elem)));
+  return elements / packed;
+}
+
 // The number of warps for the largest tile. If there are dots, only they count.
 int warps_for(Function &fn, const Gpu &gpu) {
   int for_dots = 0, for_tiles = 1;
+  const Users users(*fn.body);
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
       for_dots = std::max(for_dots, warps_for_dot(op, gpu));
     bool memory = op.is(Opcode::load_) || op.is(Opcode::async_copy_) || op.is(Opcode::store_) ||
                   op.is_atomic();
     if (memory && op.operand(0)->type.is_tile())
-      for_tiles = std::max(for_tiles, warps_for_tile(op.operand(0)->type.elements()));
+      for_tiles = std::max(for_tiles, warps_for_tile(registers_of(op, fn, users)));
   });
   return for_dots ? for_dots : for_tiles;
 }
@@ -215,11 +250,11 @@ void multiply_by_warpgroups(Function &fn, const Gpu &gpu, const Schedule &schedu
 
 } // namespace
 
-int warps_for_tile(int64_t elements) {
-  constexpr int max_of_thread = 32; // elements; several tiles of this size may be live at once
+int warps_for_tile(int64_t registers) {
+  constexpr int max_of_thread = 32; // several tiles of this size may be live at once
   int warps = 1;
-  while ((warps < 4 && elements / (32 * warps) > 4) ||
-         (warps < max_warps && elements / (32 * warps) > max_of_thread))
+  while ((warps < 4 && registers / (32 * warps) > 4) ||
+         (warps < max_warps && registers / (32 * warps) > max_of_thread))
     warps *= 2;
   return warps;
 }

@@ -9,8 +9,9 @@ namespace tritonc {
 /// Chooses the instruction of every dot, its division among warps, and the number of warps.
 void select_mma(ir::Function &fn, const Gpu &gpu, const Schedule &schedule = {});
 
-/// The number of warps of a kernel without dots whose largest tile in memory has `elements`.
-int warps_for_tile(int64_t elements);
+/// The number of warps of a kernel without dots whose largest tile in memory has this many
+/// registers: one per element, or per 32-bit word of a tile that is only copied.
+int warps_for_tile(int64_t registers);
 
 /// The number of warpgroups that divide the rows of an accumulator.
 int64_t warpgroups_of(const ir::Shape &accumulator, const Schedule &schedule);

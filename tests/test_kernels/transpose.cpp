@@ -17,7 +17,8 @@ Run moved(const Variant &variant, std::mt19937 &random, const Sizes &sizes, bool
   Numbers numbers = {variant.type(), true};
   Matrix x = add_matrix(run.memory, "X", numbers, sizes.m, sizes.n, sizes.n + sizes.gap_x, &random);
   Matrix y = add_matrix(run.memory, "Y", numbers, rows, columns, columns + sizes.gap_y, nullptr);
-  run.launch.grid = {grid_x, grid_y, 1};
+  int64_t tm = variant.number("TM"), tn = variant.number("TN");
+  run.launch.grid = {int((sizes.m + tm - 1) / tm), int((sizes.n + tn - 1) / tn), 1};
   run.launch.arguments = {Element::pointer(x.buffer),
                           Element::pointer(y.buffer),
                           integer(sizes.m),
@@ -34,11 +35,15 @@ Run moved(const Variant &variant, std::mt19937 &random, const Sizes &sizes, bool
 
 template <bool transposes>
 std::vector<Run> moved_of_any_size(const Variant &variant, std::mt19937 &random, const Steps &) {
-  int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN"),
-          unit = promised_multiple(variant);
+  int64_t unit = promised_multiple(variant),
+          m = std::max<int64_t>(grid_x * variant.number("TM"), 2 * unit),
+          n = std::max<int64_t>(grid_y * variant.number("TN"), 2 * unit);
   std::vector<Run> runs;
   runs.push_back(moved(variant, random, {m, n, unit, 0}, transposes));
   runs.push_back(moved(variant, random, {m - unit, n - unit, 3 * unit, unit}, transposes));
+  if (!transposes) // the grid of copy.tc has one axis
+    for (Run &run : runs)
+      run.launch.grid = {run.launch.grid[0] * run.launch.grid[1], 1, 1};
   return runs;
 }
 
@@ -80,11 +85,12 @@ std::vector<Run> pixels_of_images(const Variant &variant, std::mt19937 &random, 
 
 // x has strides for axes i, j, k with gaps. y has the two other axes in order, then axis LAST.
 std::vector<Run> permutations(const Variant &variant, std::mt19937 &random, const Steps &) {
-  const std::string last = variant["ROW_Y"] == "y1" ? "k" : variant["LAYERS"] == "D1" ? "i" : "j";
+  const std::string last = variant["COLUMN_Y"] == "1" ? "k" : variant["LAYERS"] == "D1" ? "i" : "j";
   int64_t unit = promised_multiple(variant), tm = variant.number("TM"), tn = variant.number("TN");
   std::vector<Run> runs;
   for (bool whole : {true, false}) {
-    int64_t rows = whole ? tm : 2 * tm - unit, columns = whole ? 2 * tn : tn - unit;
+    int64_t rows = whole ? std::max(tm, unit) : std::max(2 * tm - unit, unit),
+            columns = whole ? std::max(2 * tn, unit) : std::max(tn - unit, unit);
     std::array<int64_t, 3> extents = {3 * unit, rows, columns}, to;
     if (last == "i")
       std::swap(extents[0], extents[1]);
@@ -115,8 +121,10 @@ std::vector<Run> permutations(const Variant &variant, std::mt19937 &random, cons
       expected[size_t(i * to[0] + j * to[1] + k * to[2])] =
           is_integer(variant.type()) ? double(element.integer) : element.number;
     });
-    run.launch.grid = {int((rows + tm - 1) / tm), int((columns + tn - 1) / tn),
-                       int(extents[z == 0 ? 1 : 0])};
+    int64_t layers = extents[z == 0 ? 1 : 0];
+    if (z == 2 && layers > rows)
+      std::swap(layers, rows);
+    run.launch.grid = {int((rows + tm - 1) / tm), int((columns + tn - 1) / tn), int(layers)};
     run.launch.arguments = {Element::pointer(x), Element::pointer(y), integer(extents[0]),
                             integer(extents[1]), integer(extents[2]), integer(from[0]),
                             integer(from[1]),    integer(to[0]),      integer(to[1]),

@@ -122,22 +122,21 @@ template <typename T> void basic_transpositions(const char *type) {
 // wider tile; with too many columns for the widest tile the launch fails.
 void many_columns() {
   using T = std::uint8_t;
-  using Kernel = kernels::copy<T, kernels::SIZES::any>;
+  using Kernel = kernels::transpose<T, kernels::SIZES::any>;
   int widest = 0, narrowest = 1 << 20;
   for (const auto &tile : Kernel::variants()) {
     widest = std::max(widest, int(tile.TN));
     narrowest = std::min(narrowest, int(tile.TN));
   }
   auto launch = [](T *x, T *y, int columns) {
-    return Kernel::launch({},
-                          {.X = x, .Y = y, .M = 1, .N = columns, .ldx = columns, .ldy = columns});
+    return Kernel::launch({}, {.X = x, .Y = y, .M = 1, .N = columns, .ldx = columns, .ldy = 1});
   };
   Array<T> little(1);
   bool is_refused = launch(little.data(), little.data(), 65535 * widest + 1).code() ==
                     tritonc::status_code::invalid_argument;
-  check("copy with too many columns", is_refused ? "" : "the launch succeeds");
+  check("transpose with too many columns", is_refused ? "" : "the launch succeeds");
   if (!emulated() && narrowest < widest)
-    move<T>("copy with many columns", {1, 65535 * narrowest + 1, 0, 0}, false,
+    move<T>("transpose with many columns", {1, 65535 * narrowest + 1, 0, 0}, true,
             [&](T *x, T *y, int columns, int) { return launch(x, y, columns); });
 }
 
