@@ -138,6 +138,14 @@ struct Verifier {
     return *a.layout == *b.layout;
   }
 
+  void equal_results(const Op &op) {
+    if (op.has(attr::vector_))
+      check(op.has(attr::axis_) && op.get(attr::axis_) >= 0 &&
+                op.get(attr::axis_) < op.result()->type.rank() &&
+                std::has_single_bit(uint64_t(op.get(attr::vector_))),
+            "a group of equal results has a power of two of elements along an axis");
+  }
+
   void elementwise(const Op &op) {
     const Type &result = op.result()->type;
     for (const Value *operand : op.operands)
@@ -612,11 +620,7 @@ struct Verifier {
     case Opcode::extract_:
       return extract(op);
     case Opcode::cmp_:
-      if (op.has(attr::vector_))
-        check(op.has(attr::axis_) && op.get(attr::axis_) >= 0 &&
-                  op.get(attr::axis_) < op.result()->type.rank() &&
-                  std::has_single_bit(uint64_t(op.get(attr::vector_))),
-              "a group of equal results has a power of two of elements along an axis");
+      equal_results(op);
       return compare(op);
     case Opcode::select_:
       check(op.operand(0)->type.elem == Elem::i1 &&
@@ -790,6 +794,7 @@ struct Verifier {
     if (!arithmetic)
       return;
     same_types(op, 0);
+    equal_results(op);
     check(op.is(Opcode::copy_) || op.result()->type.is_number(), "arithmetic requires numbers");
   }
 

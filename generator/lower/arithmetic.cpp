@@ -268,7 +268,7 @@ void Lowering::lower_small_cast(const Op &op) {
 // results (see `cmp`): as a mask of the bits of the register's index.
 static size_t bits_in_group(const Op &op) {
   const LinearLayout *layout = op.result()->type.layout.get();
-  if (!op.is(Opcode::cmp_) || !layout || !op.has(attr::vector_))
+  if (!layout || !op.has(attr::vector_))
     return 0;
   const int shift = axis_shift(layout->shape, int(op.get(attr::axis_)));
   const FlatIndex group = FlatIndex(op.get(attr::vector_) - 1) << shift;

@@ -1,4 +1,4 @@
-// Compares once for adjacent elements whose results are equal. See share_comparisons.cpp.
+// Compares and divides once for adjacent elements whose results are equal. See share_comparisons.cpp.
 
 #pragma once
 
