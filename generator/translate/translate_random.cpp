@@ -58,6 +58,18 @@ public:
     return next;
   }
 
+  /// The word whose number is in the lowest two bits of `number`.
+  Value *choose(const std::array<Value *, 4> &words, Value *number) {
+    auto bit_is_set = [&](int32_t bit) {
+      Value *rest = build_.binary(Opcode::and_, number, build_.filled(number->type, bit));
+      return build_.cmp("ne", rest, build_.filled(number->type, 0));
+    };
+    Value *is_odd = bit_is_set(1), *is_upper = bit_is_set(2);
+    Value *lower = build_.select(is_odd, words[1], words[0]);
+    Value *upper = build_.select(is_odd, words[3], words[2]);
+    return build_.select(is_upper, upper, lower);
+  }
+
 private:
   // The full 64-bit product.
   Value *product(Value *word, uint32_t by) {
@@ -93,6 +105,8 @@ ir::Value *Translator::random(const ast::Expr &expr) {
         keys[half] = philox.next_key(keys[half], key_steps[half]);
   }
   Value *word = words[size_t(expr.integer)];
+  if (expr.operands.size() == 3)
+    word = philox.choose(words, repeat_to(value(*expr.operands[2]), shape));
   if (expr.text == "philox")
     return word;
   // Drops the sign as Triton does: a negative word is complemented.

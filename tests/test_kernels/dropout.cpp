@@ -22,7 +22,8 @@ std::vector<Run> dropped(const Variant &variant, std::mt19937 &random, const Ste
                             Element::of_number(rate), integer(int64_t(seed)), integer(n)};
     run.check = [=, rate = rate](const Memory &memory) {
       return check_matrix(memory, y, [&](int64_t, int64_t i) {
-        bool kept = uniform(philox(seed, uint64_t(i))[0]) >= float(rate);
+        uint32_t word = philox(seed, uint64_t(i) / 4)[size_t(i) % 4];
+        bool kept = word >> 1 >= uint32_t(float(rate) * 0x1p31f);
         return kept ? value_at(memory, x, 0, i) / (1 - rate) : 0;
       });
     };

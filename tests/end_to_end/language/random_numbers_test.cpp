@@ -79,6 +79,27 @@ TEST_CASE("philox: tiles of offsets and of seeds") {
   kernel.must_give(u, uniforms);
 }
 
+TEST_CASE("philox: tiles of words") {
+  SmallKernel kernel(R"(
+    __global__ void f(int *y, int seed, int n) {
+      int i[1024] = 0 ... 1024;
+      *(y + i) = philox(seed, i >> 2, i & 3);
+      *(y + 1024 + i) = philox(seed, n, i - 512);
+      *(y + 2048) = philox(seed, n, n);
+    })");
+  constexpr int n = 7;
+  int y = kernel.add_unwritten(Elem::i32, 2049);
+  kernel.add(77);
+  kernel.add(n);
+  std::vector<double> words;
+  for (uint64_t i = 0; i < 1024; i++)
+    words.push_back(as_stored(philox(77, i / 4)[i % 4]));
+  for (size_t i = 0; i < 1024; i++)
+    words.push_back(as_stored(philox(77, n)[i % 4]));
+  words.push_back(as_stored(philox(77, n)[n % 4]));
+  kernel.must_give(y, words);
+}
+
 TEST_CASE("uniform: in [0, 1) and evenly distributed") {
   CHECK(uniform(0) == 0);
   CHECK(uniform(0xffffffff) == 0);

@@ -12,7 +12,8 @@ using namespace device_tests;
 namespace kernels = shipped_dropout;
 
 bool is_kept(std::uint64_t seed, int i, float rate) {
-  return tritonc::test::uniform(tritonc::test::philox(seed, std::uint64_t(i))[0]) >= rate;
+  std::uint32_t word = tritonc::test::philox(seed, std::uint64_t(i) / 4)[std::size_t(i) % 4];
+  return word >> 1 >= std::uint32_t(rate * 0x1p31f);
 }
 
 template <typename T>
