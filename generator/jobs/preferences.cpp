@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tritonc {
 namespace {
@@ -72,8 +73,9 @@ std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Va
                              const std::vector<Define> &defaults) {
   auto is_default = [&](int i) { return has_values(axes, variants[size_t(i)], defaults); };
   auto spills = [&](int i) {
-    return llvm::any_of(variants[i].images, [](const Image &image) {
-      return image.spill_stores != 0 || image.spill_loads != 0;
+    std::set<std::string> seen; // GPUs; the first image for a GPU has the best schedule
+    return llvm::any_of(variants[i].images, [&](const Image &image) {
+      return seen.insert(image.gpu).second && (image.spill_stores != 0 || image.spill_loads != 0);
     });
   };
   auto tile = [&](int i) {

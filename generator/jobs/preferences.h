@@ -11,7 +11,7 @@ namespace tritonc {
 
 /// Returns a rank per variant; the runtime tries lower ranks first. The sort keys are:
 ///   1. variants with the values of `defaults`, if the kernel has one of these axes;
-///   2. variants without spills;
+///   2. variants without spills in the best schedule for each GPU;
 ///   3. larger tiles (product of the tuned integers), because each loaded element is used more
 ///      often;
 ///   4. the order of the source.

@@ -440,6 +440,22 @@ TEST_CASE("preferences: no spills, then larger tiles, then source order") {
   CHECK(preferences(axes, {variant(0), variant(1)}) == std::vector<int>{0, 1});
 }
 
+TEST_CASE("preferences: only the first image for a GPU decides about spills") {
+  std::vector<Axis> axes = {{"TM", true, {{"32", {}}, {"128", {}}}}};
+  auto with_images = [](int value, const char *first, const char *second) {
+    Variant result = variant(value);
+    result.images.push_back(result.images[0]);
+    result.images[0].gpu = first;
+    result.images[1].gpu = second;
+    result.images[1].spill_stores = 8;
+    return result;
+  };
+  CHECK(preferences(axes, {variant(0), with_images(1, "sm_90a", "sm_90a")}) ==
+        std::vector<int>{1, 0});
+  CHECK(preferences(axes, {variant(0), with_images(1, "sm_90a", "sm_80")}) ==
+        std::vector<int>{0, 1});
+}
+
 TEST_CASE("preferences: default first, same rank if specialized") {
   std::vector<Axis> axes = {{"TM", true, {{"16", {}}, {"64", {}}, {"32", {}}}}};
   std::vector<Variant> variants = {variant(0, 8), variant(1), variant(2)};
