@@ -158,7 +158,9 @@ namespace {
 // Without launch_blocks, block i runs program i. With it, no program_id is left.
 TargetOp block_id_op(const Op &op) {
   constexpr TargetOp ops[] = {TargetOp::ctaid_x, TargetOp::ctaid_y, TargetOp::ctaid_z};
-  return ops[op.get(attr::axis_)];
+  constexpr TargetOp again[] = {TargetOp::ctaid_x_again, TargetOp::ctaid_y_again,
+                                TargetOp::ctaid_z_again};
+  return op.has(attr::again_) ? again[op.get(attr::axis_)] : ops[op.get(attr::axis_)];
 }
 
 TargetOp num_blocks_op(const Op &op) {

@@ -24,6 +24,7 @@
 //          except the last one. If TMA loads, all have the same: past the end of K, TMA reads
 //          zeros, because these coordinates are outside of the tensor map. Then the host knows the
 //          number of iterations, as warp specialization requires.
+//          The store reads the index of the block again: during the loop, no register keeps it.
 // Needs:   form_views; a loop that find_associative_loop finds. Of a matmul: lower_to_tma and
 //          set_l2_eviction, which need the whole loop and the grid of programs.
 // Ensures: after the loop and these reductions, a block only stores its partial. No program_id is
@@ -56,14 +57,18 @@ Op *launch_of(Function &fn) {
   return found == fn.body->ops.end() ? nullptr : *found;
 }
 
-// The index of the block along `axis`, which the function may already have.
-Value *block_id(Function &fn, Builder &builder, int64_t axis) {
-  for (Op *op : fn.body->ops)
-    if (op->is(Opcode::block_id_) && op->get(attr::axis_) == axis)
-      return op->result();
+Value *make_block_id(Builder &builder, int64_t axis) {
   Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
   id->set(attr::axis_, axis);
   return id->result();
+}
+
+// The index of the block along the last axis, which the function may already have.
+Value *last_block_id(Function &fn, Builder &builder) {
+  for (Op *op : fn.body->ops)
+    if (op->is(Opcode::block_id_) && op->get(attr::axis_) == 2)
+      return op->result();
+  return make_block_id(builder, 2);
 }
 
 // Divides the index along the last axis, of which there are `count` in each part, into the part and
@@ -107,11 +112,8 @@ void store_loop_partials(Function &fn, const Schedule &schedule) {
   Op *loop = found->loop, *launch = launch_of(fn);
   Builder top = Builder::before(fn, launch);
   top.set_location(fn.location);
-  Value *ids[3];
-  for (int64_t axis : {0, 1, 2})
-    ids[axis] = block_id(fn, top, axis);
   std::vector<Value *> blocks = launch->operands;
-  Value *part = divide_last_axis(fn, top, ids[2], blocks[2]);
+  Value *part = divide_last_axis(fn, top, last_block_id(fn, top), blocks[2]);
   erase(launch);
   if (schedule.swap_operands) // the loop computes the transpose
     found->totals[0].value = Builder::after(fn, loop).trans(found->totals[0].value, {1, 0});
@@ -129,6 +131,11 @@ void store_loop_partials(Function &fn, const Schedule &schedule) {
   erase_the_rest(fn, *found);
   Builder end(fn, fn.body, fn.body->ops.size() - 1);
   end.set_location(loop->location);
+  Value *ids[3]; // of all parts; again, so that the loop has their registers
+  for (int64_t axis : {0, 1, 2}) {
+    ids[axis] = make_block_id(end, axis);
+    ids[axis]->op->set(attr::again_);
+  }
   Value *index = emit_block_index(end, partials, ids);
   for (size_t i = 0; i < found->totals.size(); i++) {
     Value *total = emit_as(end, found->totals[i].value, partials.elem);
