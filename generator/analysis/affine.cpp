@@ -179,7 +179,9 @@ std::optional<Affine> reshaped(const Op &op, std::optional<Affine> from) {
 const Poly &AffineForms::poly(const Value *scalar) {
   if (auto found = polys_.find(scalar); found != polys_.end())
     return found->second;
-  Poly form = expand(scalar);
+  depth_++;
+  Poly form = depth_ <= max_depth ? expand(scalar) : Poly::symbol(scalar);
+  depth_--;
   return polys_[scalar] = is_small(form) ? std::move(form) : Poly::symbol(scalar);
 }
 
@@ -210,7 +212,11 @@ Poly AffineForms::expand(const Value *scalar) {
 const std::optional<Affine> &AffineForms::affine(const Value *value) {
   if (auto found = affines_.find(value); found != affines_.end())
     return found->second;
-  std::optional<Affine> form = value->type.is_scalar() ? of_scalar(value) : of_tile(value);
+  depth_++;
+  std::optional<Affine> form;
+  if (depth_ <= max_depth)
+    form = value->type.is_scalar() ? of_scalar(value) : of_tile(value);
+  depth_--;
   return affines_[value] = std::move(form);
 }
 

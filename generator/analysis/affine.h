@@ -58,7 +58,7 @@ struct Affine {
 };
 
 /// The forms of the values that one analysis needs: computes each form once. The function must not
-/// change meanwhile.
+/// change meanwhile. Values more than max_depth operations away have no form.
 class AffineForms {
 public:
   /// As poly_of and affine_of.
@@ -70,6 +70,8 @@ private:
   std::optional<Affine> of_scalar(const ir::Value *value);
   std::optional<Affine> of_tile(const ir::Value *value);
 
+  static constexpr int max_depth = 1000; // so that the stack has room
+  int depth_ = 0;                        // of the value that is computed
   std::map<const ir::Value *, Poly> polys_;
   std::map<const ir::Value *, std::optional<Affine>> affines_;
 };

@@ -210,6 +210,31 @@ TEST_CASE("affine_of: polynomial has at most 32 terms and 8 factors") {
   CHECK(combined("mul", 9) == "r9");
 }
 
+TEST_CASE("affine_of: very long chains of additions end in a symbol") {
+  auto sum_of = [](int additions) {
+    Function fn = function("%r = add %m, %n : i32");
+    Builder builder = Builder::before(fn, fn.body->terminator());
+    Value *sum = value_named(fn, "m"), *one = builder.i32(1);
+    for (int i = 0; i < additions; i++)
+      sum = builder.add(sum, one);
+    std::optional<Affine> form = affine_of(sum);
+    REQUIRE(form);
+    return form->offset.terms.at({});
+  };
+  CHECK(sum_of(900) == 900);
+  CHECK(sum_of(200000) < 2000);
+  // Tiles end without a form.
+  Function fn = function("%r = add %m, %n : i32");
+  Builder builder = Builder::before(fn, fn.body->terminator());
+  Value *tile = builder.range(0, 16), *ones = builder.filled(tile->type, 1);
+  for (int i = 0; i < 900; i++)
+    tile = builder.add(tile, ones);
+  CHECK(affine_of(tile));
+  for (int i = 0; i < 200000; i++)
+    tile = builder.add(tile, ones);
+  CHECK_FALSE(affine_of(tile));
+}
+
 TEST_CASE("Poly: substitute replaces every occurrence") {
   Function fn = function("%r = add %m, %n : i32");
   Poly m = Poly::symbol(value_named(fn, "m")), n = Poly::symbol(value_named(fn, "n"));
