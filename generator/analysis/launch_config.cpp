@@ -181,7 +181,7 @@ LaunchConfig launch_config(const Function &fn) {
     }
   for_each_op(*fn.body, [&](const Op &op) {
     schedule.starts_early |= op.is(Opcode::dependency_wait_);
-    if (op.is(Opcode::shared_alloc_) && !op.operands.empty())
+    if (op.has_variable_stages())
       take_stages(op, schedule);
   });
   return schedule;

@@ -29,8 +29,6 @@ tritonc::Location place_of(const Op &op, const Function &kernel,
   return diagnostics.at({op.location.line, op.location.column}, kernel.file);
 }
 
-bool is_access(const Op &op) { return op.is(Opcode::load_) || op.is(Opcode::store_); }
-
 const char *access_name(const Op &op) { return op.is(Opcode::load_) ? "load" : "store"; }
 
 // Adds a note at a parameter that suggests a `__multipleof` assumption.
@@ -79,7 +77,7 @@ bool is_far(const Poly &stride, Elem elem, const Function &kernel) {
 void lint_strides(const Function &kernel, DiagnosticEngine &diagnostics) {
   constexpr int64_t lanes = 32;
   for_each_op(*kernel.body, [&](const Op &op) {
-    if (!is_access(op) || !op.operand(0)->type.is_view())
+    if (!op.is_load_or_store() || !op.operand(0)->type.is_view())
       return;
     const Type &type = op.operand(0)->type;
     std::optional<Affine> form = affine_of(op.operand(0));
@@ -164,7 +162,7 @@ void lint_multiples(Function &kernel, DiagnosticEngine &diagnostics) {
   std::set<const Parameter *> said;
   std::vector<const Op *> accesses;
   for_each_op(*kernel.body, [&](const Op &op) {
-    if (is_access(op) && op.operand(0)->type.is_tile())
+    if (op.is_load_or_store() && op.operand(0)->type.is_tile())
       accesses.push_back(&op);
   });
   for (const Op *op : accesses) {
@@ -245,7 +243,7 @@ void lint_masks(const Function &kernel, DiagnosticEngine &diagnostics) {
   std::set<const Op *> said;
   for_each_op(*kernel.body, [&](const Op &op) {
     std::set<const Op *> comparisons;
-    if (is_access(op))
+    if (op.is_load_or_store())
       add_comparisons(mask_of(op), comparisons);
     if (comparisons.empty())
       return;

@@ -107,6 +107,13 @@ Value *Builder::binary(Opcode code, Value *a, Value *b) {
   return create(code, {a, b}, {a->type})->result();
 }
 
+Value *Builder::combine(std::string_view op, Value *a, Value *b) {
+  Value *result = binary(*combining_op(op), a, b);
+  if (result->op->is(Opcode::add_) && is_integer(result->type.elem))
+    result->op->set(attr::unsigned_);
+  return result;
+}
+
 Value *Builder::cmp(std::string pred, Value *a, Value *b) {
   Type type = a->type.with_elem(Elem::i1);
   type.kind = Type::Kind::value;

@@ -51,6 +51,8 @@ public:
 
   Value *unary(Opcode code, Value *a);
   Value *binary(Opcode code, Value *a, Value *b);
+  /// As `reduce` by `op` combines two elements: integers modulo 2^bits.
+  Value *combine(std::string_view op, Value *a, Value *b);
   Value *add(Value *a, Value *b) { return binary(Opcode::add_, a, b); }
   Value *sub(Value *a, Value *b) { return binary(Opcode::sub_, a, b); }
   Value *mul(Value *a, Value *b) { return binary(Opcode::mul_, a, b); }

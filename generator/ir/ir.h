@@ -108,6 +108,9 @@ struct Op {
 
   bool is(Opcode c) const { return code == c; }
   bool is_atomic() const { return is(Opcode::atomic_) || is(Opcode::atomic_cas_); }
+  bool is_load_or_store() const { return is(Opcode::load_) || is(Opcode::store_); }
+  /// Whether the launch chooses the number of stages of this buffer (shared_alloc).
+  bool has_variable_stages() const { return is(Opcode::shared_alloc_) && !operands.empty(); }
   Value *operand(size_t i) const { return operands[i]; }
   /// The operand; null: the operation lacks this optional operand.
   Value *operand_or_null(size_t i) const { return i < operands.size() ? operands[i] : nullptr; }

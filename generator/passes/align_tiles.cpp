@@ -66,8 +66,6 @@ bool has_tiles(const Op &op) {
          std::any_of(op.results.begin(), op.results.end(), is_tile);
 }
 
-bool is_access(const Op &op) { return op.is(Opcode::load_) || op.is(Opcode::store_); }
-
 bool is_by_element(const Op &op) {
   switch (op.code) {
   case Opcode::dot_:
@@ -251,7 +249,7 @@ private:
       if (!has_tiles(op) || is_row_loop || op.is(Opcode::yield_))
         return;
       are_known &= is_by_element(op) || op.is(Opcode::reduce_) ||
-                   (is_in_row_loop && is_access(op) && op.operand(0)->type.is_view());
+                   (is_in_row_loop && op.is_load_or_store() && op.operand(0)->type.is_view());
       are_known &= !is_before || std::none_of(op.operands.begin(), op.operands.end(), is_tile);
     });
     return are_known && extent;
@@ -266,7 +264,7 @@ private:
   bool find_start() {
     for (const RowLoop &loop : loops)
       for (const Op *op : loop.body().ops) {
-        if (!is_access(*op))
+        if (!op->is_load_or_store())
           continue;
         const Value *view = op->operand(0);
         std::optional<Poly> first = start_of(view, loop, extent);
@@ -384,8 +382,8 @@ private:
         added.insert(more);
       }
       for (const Op *op : loop.body().ops) {
-        const Value *mask = is_access(*op) ? mask_of(*op) : nullptr;
-        if (is_access(*op) && (!mask || off.of(mask) != 0.0))
+        const Value *mask = op->is_load_or_store() ? mask_of(*op) : nullptr;
+        if (op->is_load_or_store() && (!mask || off.of(mask) != 0.0))
           return false;
         if (op->is(Opcode::reduce_) && (!added.count(op->result()) || !off.of(op->result())))
           return false;
@@ -432,7 +430,7 @@ struct Alignment {
       for (Op *op : std::vector<Op *>(loop.body().ops)) {
         if (row.is_shiftable(*op, loop))
           shift_load(op);
-        else if (is_access(*op))
+        else if (op->is_load_or_store())
           move_access(loop, op);
       }
     }
@@ -525,7 +523,8 @@ private:
     const Value *root = root_of(access.operand(0));
     const bool has_scalar_access =
         std::any_of(fn.body->ops.begin(), fn.body->ops.end(), [&](const Op *op) {
-          const bool is_scalar = (is_access(*op) || op->is_atomic()) && !is_tile(op->operand(0));
+          const bool is_scalar =
+              (op->is_load_or_store() || op->is_atomic()) && !is_tile(op->operand(0));
           return is_scalar && root_of(op->operand(0)) == root;
         });
     if (!has_scalar_access)
@@ -541,9 +540,7 @@ private:
     Value *result = op == loop.op ? op->results[i] : op->result();
     Builder builder = Builder::after(fn, op);
     builder.set_location(op->location);
-    Value *all = builder.binary(*combining_op(total_of(*loop.op, i)), result, more);
-    if (all->op->is(Opcode::add_) && is_integer(all->type.elem))
-      all->op->set(attr::unsigned_); // like a reduction: modulo 2^bits
+    Value *all = builder.combine(total_of(*loop.op, i), result, more);
     all->name = result->name;
     replace_uses(*fn.body, result, all);
     all->op->operands[0] = result;
@@ -683,7 +680,7 @@ void mark_ragged_masks(Function &fn) {
   std::vector<std::pair<Op *, int>> ragged; // views, elements of a vector
   bool are_wide = true;
   for_each_op(*fn.body, [&](const Op &op) {
-    if (!is_access(op) || !is_tile(op.operand(0)))
+    if (!op.is_load_or_store() || !is_tile(op.operand(0)))
       return;
     const Value *pointers = op.operand(0), *mask = mask_of(op);
     const int wide = vector_elements(pointers, nullptr, fn);

@@ -53,9 +53,6 @@ int64_t rounded_up(int64_t address, int64_t alignment = tile_alignment) {
   return (address + alignment - 1) / alignment * alignment;
 }
 
-// The launch chooses the number of stages.
-bool is_variable(const Op &alloc) { return !alloc.operands.empty(); }
-
 struct Buffer {
   Op *alloc;
   int64_t bytes;
@@ -113,7 +110,7 @@ struct State {
       }
       if (std::optional<int> last = last_wgmma(op.result()))
         buffer.end = *last;
-      if (is_variable(op)) {
+      if (op.has_variable_stages()) {
         variable = buffer;
         return;
       }

@@ -321,7 +321,9 @@ struct State {
   }
 
   // Whether a buffer is that of stage_repeated_loads.
-  static bool is_staged(const Value &buffer) { return buffer.op && !buffer.op->operands.empty(); }
+  static bool is_staged(const Value &buffer) {
+    return buffer.op && buffer.op->has_variable_stages();
+  }
 
   // The memory layout of a store in the same loop, which then needs no conversion. Else vectors as
   // wide as an access can be.

@@ -147,9 +147,7 @@ struct State {
     for (size_t i : keys_first()) {
       Value *before = at_keys(builder, i, carried, next);
       Value *more = at_keys(builder, i, loaded, next);
-      next[i] = builder.binary(*combining_op(found.totals[i].op), before, more);
-      if (next[i]->op->is(Opcode::add_) && is_integer(next[i]->type.elem))
-        next[i]->op->set(attr::unsigned_); // like a reduction: modulo 2^bits
+      next[i] = builder.combine(found.totals[i].op, before, more);
     }
     return next;
   }

@@ -538,7 +538,7 @@ struct Pending {
   // long ago an earlier iteration was.
   static int64_t one_iteration_later(const SharedAccess &access) {
     const bool is_old = access.stage.ahead != 0;
-    if (is_old && !access.buffer->operands.empty())
+    if (is_old && access.buffer->has_variable_stages())
       return access.stage.ahead;
     return modulo(access.stage.ahead - 1, stages_of(access.buffer));
   }
