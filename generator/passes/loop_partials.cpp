@@ -54,11 +54,13 @@ LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found,
   Value *sms = builder.create(Opcode::num_sms_, {}, {Type::scalar(Elem::i32)})->result();
   Value *at_once = builder.cast(builder.mul(sms, builder.i32(blocks_per_sm)), Elem::i64);
   Value *wanted = binary(Opcode::div_, at_once, binary(Opcode::max_, all, builder.i64(1)));
+  Value *min_steps = builder.i64(LoopPartials::min_iterations);
+  Value *most = binary(Opcode::div_, builder.cast(iterations, Elem::i64), min_steps);
+  wanted = binary(Opcode::min_, wanted, most);
   wanted = builder.cast(binary(Opcode::max_, wanted, builder.i64(1)), Elem::i32);
   Value *one = builder.i32(1), *before_last = builder.sub(iterations, one);
   auto div_up = [&](Value *by) { return builder.add(binary(Opcode::div_, before_last, by), one); };
-  Value *min_steps = builder.i32(LoopPartials::min_iterations);
-  Value *steps = binary(Opcode::max_, div_up(wanted), min_steps);
+  Value *steps = binary(Opcode::max_, div_up(wanted), one);
   Value *count = binary(Opcode::max_, div_up(steps), one);
 
   for (const AssociativeLoop::Total &total : found.totals) {

@@ -30,8 +30,8 @@ struct LoopPartials {
   std::vector<std::vector<int64_t>> strides;
   int64_t elements = 0; // of a partial
 
-  /// As many parts as keep `blocks_per_sm` blocks of all SMs busy. But all parts except the last
-  /// have at least this many iterations: with fewer, the second launch takes longer than the loop.
+  /// As many parts as keep `blocks_per_sm` blocks of all SMs busy. But no more than parts of this
+  /// many iterations: with fewer, the second launch takes longer than the loop.
   static constexpr int64_t min_iterations = 4;
 };
 

@@ -32,7 +32,9 @@ inline Expr parts_of_loop(const Expr &iterations, Expr at_once, Expr blocks) {
     return Expr::binary(Expr::Kind::max, std::move(a), number(b));
   };
   Expr wanted = Expr::binary(Expr::Kind::div, std::move(at_once), max(std::move(blocks), 1));
-  Expr steps = max(div_up(iterations, max(std::move(wanted), 1)), LoopPartials::min_iterations);
+  Expr most = Expr::binary(Expr::Kind::div, iterations, number(LoopPartials::min_iterations));
+  wanted = Expr::binary(Expr::Kind::min, std::move(wanted), std::move(most));
+  Expr steps = max(div_up(iterations, max(std::move(wanted), 1)), 1);
   return max(div_up(iterations, std::move(steps)), 1);
 }
 

@@ -136,12 +136,12 @@ TEST_CASE("store_loop_partials: partial count fills all SMs once") {
   // One partial if the SMs are already full, or if K is too short.
   CHECK(division(256, 67) == Division{1, 256, 67 * piece});
   CHECK(division(256, 1000) == Division{1, 256, 1000 * piece});
-  CHECK(division(4, 1) == Division{1, 4, piece});
+  CHECK(division(7, 1) == Division{1, 7, piece});
+  CHECK(division(0, 1) == Division{1, 1, piece});
   // At least four K iterations per partial, except for the last. No partial is empty.
-  CHECK(division(7, 1) == Division{2, 4, 2 * piece});
   CHECK(division(8, 1) == Division{2, 4, 2 * piece});
-  CHECK(division(9, 1) == Division{3, 4, 3 * piece});
-  CHECK(division(0, 1) == Division{1, 4, piece});
+  CHECK(division(9, 1) == Division{2, 5, 2 * piece});
+  CHECK(division(21, 1) == Division{5, 5, 5 * piece});
 }
 
 TEST_CASE("store_loop_partials: does nothing in other schedules") {
