@@ -474,6 +474,7 @@ TEST_CASE("associative loop: reductions of a rescaled sum and its key belong to 
           loop.after = sum_of_columns;
           loop.after.replace(loop.after.find("splat %top"), 10, "splat %p");
         }) == "max keys, add sums by exp 1.0");
+}
 
 TEST_CASE("associative loop: the accumulator of a matmul is a total") {
   CHECK(has_total(matmul_kernel()));
