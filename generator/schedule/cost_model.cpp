@@ -219,7 +219,7 @@ Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile
   };
   Expr wanted = parts_of_loop(steps, at_once, tiles);
   Expr first = div_up(tiles * wanted, at_once) *
-               (div_up(steps, wanted) * number(tile.step) + number(tile.rest));
+               (div_up(steps, wanted) * step_of(tile, problem) + number(tile.rest));
   Expr by_bytes = of(Expr::Kind::div, tiles * wanted * number(part_bytes), number(bytes_per_ns));
   Expr waves = div_up(all_programs(), at_once);
   Expr by_block =

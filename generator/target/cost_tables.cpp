@@ -89,11 +89,11 @@ const CostTables h200_costs = {
     .register_copy_latency = 800,
     .bytes_per_ns_multistage = 3900,
     .multistage_start = 300,
-    // 4096 and 8192 x 8192 x 1024 in f16 with 8 more elements per row of A, of B, or of both: a step
-    // of 128 x 256 takes 711, 911 and 1110 ns on an H200 (driver 580.159.04, 2026-11-26), and
-    // 770 to 790 ns with multicast.
+    // 4096 and 8192 x 8192 x 1024 in f16 with 8 more elements per row: a step of 128 x 256 takes
+    // 711 ns, with B so 790 and 870, with A and B so 920 and 1160 on an H200 (driver 580.159.04,
+    // 2026-11-26). A step of 64 x 64 takes 215 instead of 153 ns.
     .row_time = 1100,
-    .unaligned_row_time = 2900,
+    .unaligned_row_time = 2500,
     .tail_launch = 3000,
     .reduction_launch = 2000,
     .reduction_bytes_per_ns = 3000,

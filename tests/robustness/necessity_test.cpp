@@ -235,6 +235,8 @@ const std::vector<Exception> exceptions = {
      "*pc = sum > limit ? sum : 0;", unexplained, true},
     {"tests/test_kernels/gpu/fused_result.tc", "90a", TargetOp::barrier_sync, How::left_out,
      "*?(inside) pc = result;", unexplained, true},
+    {"tests/test_kernels/residual_matmul.tc", "90a", TargetOp::barrier_sync, How::left_out,
+     "*?(inside)(C + at) = max(sum, 0) + d;", unexplained, true},
     {"tests/test_kernels/gpu/masked_matmul.tc", "80", TargetOp::barrier, How::left_out,
      "*?(rm[:, newaxis] < M && rn[newaxis, :]", unexplained, true},
     {"kernels/matmul_batched.tc", "80", TargetOp::barrier, How::left_out,

@@ -32,13 +32,13 @@ def stream_launches(seconds):
 
 class Timer:
     def __init__(self):
-        self.flush_buffer = torch.zeros(FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
-        self.flush_result = torch.zeros((), dtype=torch.int64, device="cuda")
+        self.flush_buffer = torch.zeros(FLUSH_BYTES // 4, dtype=torch.float32, device="cuda")
+        self.flush_result = torch.zeros((), dtype=torch.float32, device="cuda")
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
 
     def flush(self):
-        """Reads a buffer that is larger than L2."""
+        """Reads a buffer that is larger than L2. A sum of integers would first write a copy in 64 bits."""
         torch.sum(self.flush_buffer, dim=0, out=self.flush_result)
 
     def once(self, launches, sleep, flush):

@@ -53,7 +53,7 @@ class Machine:
                 return (end.at - self.at) * 1e3
 
         torch = types.ModuleType("torch")
-        torch.int32 = torch.int64 = None
+        torch.float32 = None
         torch.zeros = lambda *shape, **options: None
         torch.sum = lambda *operands, **options: (self.log.append("flush"), self.work(1e-4))
         torch.cuda = types.SimpleNamespace(Event=Event, synchronize=self.wait,

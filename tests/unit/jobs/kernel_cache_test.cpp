@@ -135,6 +135,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                                         .k_tile = 64,
                                         .swap_operands = true,
                                         .split_k = 4,
+                                        .multicast = 2,
                                         .cluster = 8,
                                         .work = Schedule::Work::tail,
                                         .tail_split = {2, 1, 1},

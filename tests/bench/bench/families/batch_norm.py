@@ -124,7 +124,7 @@ class Training(BatchNorm):
                 vectors[0].copy_(vector)
 
         def error_of(part):
-            values, error = x[0][:, part].double(), rows.sum_error(count)
+            values, error = x[0][:, part].double(), rows.sum_error(count, min(s, 512))
             center = over_channel(values) / count
             squares = over_channel((values - center).square())
             scale = 1 / torch.sqrt(squares / count + EPSILON)
@@ -193,7 +193,8 @@ class Backward(BatchNorm):
         )
 
         def error_of(part):
-            g, scale, error = dy[0][:, part].double(), in_channels(factor[0][part]), rows.sum_error(count)
+            g, scale = dy[0][:, part].double(), in_channels(factor[0][part])
+            error = rows.sum_error(count, min(s, 512))  # at least S partial sums
             above = (x[0][:, part].double() - in_channels(mean[0][part])) * scale
             by_bias, by_gain = over_channel(g), over_channel(above * g)
             of_bias = error * over_channel(g.square()).sqrt()
