@@ -216,6 +216,9 @@ const char *const overwritten_by_reader =
     "the sums of columns are stored where the warp that has them, and no other, read its tile's "
     "first row, before it shuffled";
 
+// insert_barriers does not look at which threads exchange elements.
+const char *const within_warps = "a warp reads only what it has stored itself";
+
 // Two parameters may alias element by element, but do not alias in this test.
 const char *const same_memory = "only parameters that are the same memory need it";
 
@@ -239,6 +242,10 @@ const std::vector<Exception> exceptions = {
      "*?(inside)(C + at) = max(sum, 0) + d;", unexplained, true},
     {"tests/test_kernels/gpu/masked_matmul.tc", "80", TargetOp::barrier, How::left_out,
      "*?(rm[:, newaxis] < M && rn[newaxis, :]", unexplained, true},
+    {"tests/test_kernels/checked_matmul.tc", "90a", TargetOp::fence_proxy_async, How::left_out,
+     "sum += a @ *pb;", unexplained, true},
+    {"tests/test_kernels/image_pixels.tc", nullptr, TargetOp::barrier, How::left_out,
+     "*?(inside)(y + (image * ldy + i % S)) =", within_warps, true},
     {"kernels/matmul_batched.tc", "80", TargetOp::barrier, How::left_out,
      "*?(rm[:, newaxis] < M && rn[newaxis, :]", unexplained, true},
     {"kernels/matmul_masked.tc", "80", TargetOp::barrier, How::left_out,
