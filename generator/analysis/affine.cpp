@@ -180,7 +180,8 @@ const Poly &AffineForms::poly(const Value *scalar) {
   if (auto found = polys_.find(scalar); found != polys_.end())
     return found->second;
   depth_++;
-  Poly form = depth_ <= max_depth ? expand(scalar) : Poly::symbol(scalar);
+  const bool is_leaf = !scalar->op || scalar->op->operands.empty(); // such as a constant
+  Poly form = depth_ <= max_depth || is_leaf ? expand(scalar) : Poly::symbol(scalar);
   depth_--;
   return polys_[scalar] = is_small(form) ? std::move(form) : Poly::symbol(scalar);
 }
