@@ -376,14 +376,6 @@ struct Exponents {
       return false;
     }
   }
-
-private:
-  static std::optional<double> number_of(const Value *value) {
-    value = scalar_of(value);
-    if (!value->op || !value->op->is(Opcode::constant_) || !value->op->has(attr::number_))
-      return std::nullopt;
-    return value->op->get(attr::number_);
-  }
 };
 
 // The operations of `body` that depend on `value`.

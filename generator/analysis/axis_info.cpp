@@ -89,9 +89,9 @@ AxisInfo sum(const AxisInfo &a, const AxisInfo &b, bool subtract, int64_t step =
           constancy};
 }
 
-bool is_elementwise(const Op &op) {
-  if (info(op.code).effect != Effect::pure || op.is(Opcode::dot_) || op.is(Opcode::scan_) ||
-      op.is(Opcode::gather_) || op.is(Opcode::extract_))
+// Whether the result has the shape of the operands, and is computed element by element.
+bool keeps_shape(const Op &op) {
+  if (!is_elementwise(op))
     return false;
   const Shape &shape = op.result()->type.shape;
   bool has_tile = false;
@@ -256,7 +256,7 @@ AxisInfo AxisInfos::of_operation(const Op &op, int axis) {
   default:
     break;
   }
-  if (!is_elementwise(op) && !type.is_scalar())
+  if (!keeps_shape(op) && !type.is_scalar())
     return {};
   AxisInfo same; // equal operands have equal results
   same.constancy = no_limit;

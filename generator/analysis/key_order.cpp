@@ -32,16 +32,6 @@ namespace {
 constexpr size_t max_conditions = 4;
 constexpr int max_size = 32; // operations of a formula
 
-// The constant number that all elements of `value` are.
-std::optional<double> number_of(const Value *value) {
-  const Value *scalar = scalar_of(value);
-  if (!scalar->op || !scalar->op->is(Opcode::constant_))
-    return std::nullopt;
-  if (scalar->op->has(attr::number_))
-    return scalar->op->get(attr::number_);
-  return double(scalar->op->get(attr::value_));
-}
-
 bool compare(std::string_view pred, double a, double b) {
   if (pred[0] == 'u')
     pred.remove_prefix(1);

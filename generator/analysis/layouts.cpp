@@ -219,7 +219,6 @@ bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Func
   std::optional<int> axis = contiguous_axis(pointers, fn);
   if (!axis)
     return true; // no layout fills sectors
-  constexpr int sector_bytes = 32;
   int shift = axis_shift(layout.shape, *axis);
   int64_t run = access_width(layout, pointers, nullptr, fn);
   int64_t longest = contiguous_elements(pointers, *axis, fn);
@@ -331,8 +330,7 @@ std::vector<FlatIndex> accessed_at_once(const LinearLayout &layout,
 } // namespace
 
 LinearLayout exchange_layout(const LinearLayout &from, const LinearLayout &to, int element_bytes) {
-  constexpr int widest_bytes = 16;
-  const auto vector_bits = size_t(log2_exact(widest_bytes / element_bytes));
+  const auto vector_bits = size_t(log2_exact(widest_access_bytes / element_bytes));
   const auto bank_bits = size_t(log2_exact(bytes_at_once / element_bytes));
   // The vector: registers of both, then those of the reader. If it has no more, those of the writer.
   std::vector<FlatIndex> vector;

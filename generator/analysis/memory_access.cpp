@@ -93,12 +93,6 @@ const Value *mask_of(const Op &access) {
                                                                  : 2);
 }
 
-namespace {
-
-constexpr int64_t widest_bytes = 16;
-
-} // namespace
-
 bool is_ragged(const Value *pointers) {
   return pointers->op && pointers->op->is(Opcode::view_) && pointers->op->has(attr::ragged_);
 }
@@ -107,7 +101,7 @@ int access_elements(const Value *pointers, const Value *mask, const Function &fn
   if (!is_ragged(pointers))
     return vector_elements(pointers, mask, fn);
   const int64_t contiguous = contiguous_elements(pointers, *contiguous_axis(pointers, fn), fn);
-  return int(std::min(contiguous, widest_bytes / bytes_of(pointers->type.elem)));
+  return int(std::min(contiguous, widest_access_bytes / bytes_of(pointers->type.elem)));
 }
 
 int vector_elements(const Value *pointers, const Value *mask, const Function &fn) {
@@ -116,7 +110,7 @@ int vector_elements(const Value *pointers, const Value *mask, const Function &fn
   if (!axis)
     return 1;
   AxisInfo info = infos.of(pointers, *axis);
-  int64_t width = std::min(info.contiguity, std::min(info.divisibility, widest_bytes) /
+  int64_t width = std::min(info.contiguity, std::min(info.divisibility, widest_access_bytes) /
                                                 bytes_of(pointers->type.elem));
   if (mask)
     width = std::min(width, infos.of(mask, *axis).constancy);

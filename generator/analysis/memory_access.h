@@ -7,6 +7,9 @@
 
 namespace tritonc {
 
+inline constexpr int64_t widest_access_bytes = 16; // of a thread
+inline constexpr int64_t sector_bytes = 32;        // the smallest memory transaction
+
 /// The axis along which `value` is contiguous in memory. `value` is a view or a tile of pointers,
 /// or a tile computed from the elements there by elementwise operations and transposes. Of several
 /// axes of pointers, the one with the longest contiguous groups. nullopt: no axis.

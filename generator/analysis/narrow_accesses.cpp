@@ -18,7 +18,6 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t widest_bytes = 16;         // of an access by a thread
 constexpr int64_t estimated_iterations = 16; // of a loop
 constexpr int64_t counted_share = 16;        // 1/16 of the bytes: smaller accesses do not count
 constexpr int64_t widened_share = 4;         // 1/4 of the bytes must become wider
@@ -86,7 +85,7 @@ private:
 };
 
 int64_t wanted_of(const Parameter &parameter, int64_t elements) {
-  return parameter.value->type.is_pointer() ? widest_bytes : elements;
+  return parameter.value->type.is_pointer() ? widest_access_bytes : elements;
 }
 
 // Bytes that an access moves per program, as an estimate.
@@ -104,12 +103,12 @@ int64_t bytes_moved(const Op &access) {
 WidestAccess widest_access(const Op &access, Function &kernel) {
   Promises promises;
   for (Parameter *parameter : parameters_of(access, Assumable::address, kernel))
-    promises.add(*parameter, widest_bytes);
+    promises.add(*parameter, widest_access_bytes);
   const Value *pointers = access.operand(0);
   std::optional<int> axis = contiguous_axis(pointers, kernel);
   if (!axis)
     return {};
-  return {axis, std::min<int64_t>(widest_bytes / bytes_of(pointers->type.elem),
+  return {axis, std::min<int64_t>(widest_access_bytes / bytes_of(pointers->type.elem),
                                   contiguous_elements(pointers, *axis, kernel))};
 }
 

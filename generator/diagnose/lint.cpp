@@ -22,8 +22,6 @@ using namespace ir;
 
 namespace {
 
-constexpr int sector_bytes = 32; // size of the smallest memory transaction
-
 tritonc::Location place_of(const Op &op, const Function &kernel,
                            const DiagnosticEngine &diagnostics) {
   return diagnostics.at({op.location.line, op.location.column}, kernel.file);

@@ -306,6 +306,32 @@ std::optional<int64_t> constant_of(const Value *value) {
   return value->op->get(attr::value_);
 }
 
+std::optional<double> number_of(const Value *value) {
+  value = scalar_of(value);
+  if (!value->op || !value->op->is(Opcode::constant_))
+    return std::nullopt;
+  return value->op->has(attr::number_) ? value->op->get(attr::number_)
+                                       : double(value->op->get(attr::value_));
+}
+
+bool is_elementwise(const Op &op) {
+  switch (op.code) {
+  case Opcode::dot_:
+  case Opcode::reduce_:
+  case Opcode::scan_:
+  case Opcode::gather_:
+  case Opcode::trans_:
+  case Opcode::reshape_:
+  case Opcode::expand_:
+  case Opcode::broadcast_:
+  case Opcode::extract_:
+  case Opcode::funnel_shift_:
+    return false;
+  default:
+    return info(op.code).effect == Effect::pure;
+  }
+}
+
 bool is_zero(const Value *value) {
   while (value->op && (value->op->is(Opcode::splat_) || value->op->is(Opcode::broadcast_) ||
                        value->op->is(Opcode::expand_) || value->op->is(Opcode::cast_)))

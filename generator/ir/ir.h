@@ -286,7 +286,12 @@ std::optional<Opcode> combining_op(std::string_view name);
 const Value *scalar_of(const Value *value);
 /// The integer constant `value`, also through splat, broadcast and expand; nullopt: not a constant.
 std::optional<int64_t> constant_of(const Value *value);
+/// The constant, of any type, that all elements of `value` are; nullopt: not a constant.
+std::optional<double> number_of(const Value *value);
 /// Returns whether `value` is an integer or floating-point constant zero, also through casts.
 bool is_zero(const Value *value);
+/// Returns whether each element of the result is computed from the same element of the operands, and
+/// from scalars.
+bool is_elementwise(const Op &op);
 
 } // namespace tritonc::ir

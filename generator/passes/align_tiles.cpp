@@ -55,32 +55,13 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t vector_bytes = 16; // of the widest access
-
-int64_t elements_of_vector(Elem elem) { return vector_bytes / bytes_of(elem); }
+int64_t elements_of_vector(Elem elem) { return widest_access_bytes / bytes_of(elem); }
 
 bool is_tile(const Value *value) { return value->type.is_tile(); }
 
 bool has_tiles(const Op &op) {
   return std::any_of(op.operands.begin(), op.operands.end(), is_tile) ||
          std::any_of(op.results.begin(), op.results.end(), is_tile);
-}
-
-bool is_by_element(const Op &op) {
-  switch (op.code) {
-  case Opcode::dot_:
-  case Opcode::reduce_:
-  case Opcode::scan_:
-  case Opcode::gather_:
-  case Opcode::trans_:
-  case Opcode::reshape_:
-  case Opcode::expand_:
-  case Opcode::broadcast_:
-  case Opcode::extract_:
-    return false;
-  default:
-    return info(op.code).effect == Effect::pure;
-  }
 }
 
 struct RowLoop {
@@ -248,7 +229,7 @@ private:
       are_known &= !is_in_row_loop || has_tiles(op) || !has_effect(op);
       if (!has_tiles(op) || is_row_loop || op.is(Opcode::yield_))
         return;
-      are_known &= is_by_element(op) || op.is(Opcode::reduce_) ||
+      are_known &= is_elementwise(op) || op.is(Opcode::reduce_) ||
                    (is_in_row_loop && op.is_load_or_store() && op.operand(0)->type.is_view());
       are_known &= !is_before || std::none_of(op.operands.begin(), op.operands.end(), is_tile);
     });
@@ -274,7 +255,7 @@ private:
           return false;
         vector = std::max(vector, elements);
         const bool is_candidate = start.is_zero() && form->strides[0].is_constant(1) &&
-                                  alignment_of(form->base) % vector_bytes == 0;
+                                  alignment_of(form->base) % widest_access_bytes == 0;
         if (is_candidate && divisor_of(*first, fn) % elements != 0)
           start = std::move(*first);
       }
@@ -303,7 +284,7 @@ public:
     const int64_t elements = elements_of_vector(load.result()->type.elem);
     const bool is_aligned = form.strides[0].is_constant(1) &&
                             divisor_of(first, fn) % elements == 0 &&
-                            alignment_of(form.base) % vector_bytes == 0;
+                            alignment_of(form.base) % widest_access_bytes == 0;
     return is_aligned && is_read_only(form.base) &&
            extent / (32 * warps_for_tile(extent)) >= elements &&
            load.result()->type.elem != Elem::i1;

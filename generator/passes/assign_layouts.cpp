@@ -102,19 +102,8 @@ bool is_carried(const Value *value) {
   return value->block || (value->op && !value->op->blocks.empty());
 }
 
-// Whether an operation computes each element of its result from the same element of its operands.
-bool is_by_element(const Op &op) {
-  switch (op.code) {
-  case Opcode::dot_:
-  case Opcode::reduce_:
-  case Opcode::scan_:
-  case Opcode::gather_:
-  case Opcode::extract_:
-    return false;
-  default:
-    return info(op.code).effect == Effect::pure && !is_transparent(op);
-  }
-}
+// Whether the operands need the layout of the result.
+bool keeps_layout(const Op &op) { return is_elementwise(op) || op.is(Opcode::funnel_shift_); }
 
 // The cluster_reduce without {to_all} of a function, if it has one, and the operations after it,
 // which all blocks of the cluster run together.
@@ -280,7 +269,7 @@ struct State {
           found->own_in_load = int(perm[size_t(found->own_in_load)]);
           return found;
         }
-      } else if (is_by_element(*user) && user->result()->type.shape == value->type.shape) {
+      } else if (keeps_layout(*user) && user->result()->type.shape == value->type.shape) {
         if (auto found = transposing_store(user->result(), contiguous))
           return found;
       }

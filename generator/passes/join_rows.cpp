@@ -56,8 +56,6 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t vector_bytes = 16;
-
 // A load or a store of adjacent rows.
 struct Access {
   Op *op;
@@ -68,7 +66,7 @@ struct Access {
   const Shape &shape() const { return view()->type.shape; }
   Elem elem() const { return view()->type.elem; }
   const Poly &distance() const { return form.strides[0]; }
-  int64_t vector() const { return vector_bytes / bytes_of(elem()); }
+  int64_t vector() const { return widest_access_bytes / bytes_of(elem()); }
 };
 
 std::optional<Access> access_of(Op &op, const Function &fn) {
@@ -158,7 +156,7 @@ private:
   }
 
   bool starts_aligned(const Access &access) const {
-    return alignment_of(access.form.base) % vector_bytes == 0 &&
+    return alignment_of(access.form.base) % widest_access_bytes == 0 &&
            divisor_of(access.form.offset, fn_) % access.vector() == 0;
   }
 

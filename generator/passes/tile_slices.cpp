@@ -28,19 +28,8 @@ namespace {
 // Whether an element of the result depends on the elements of the operands at the same index, or,
 // for expand and broadcast, on one element of the operand.
 bool is_by_element(const Op &op) {
-  switch (op.code) {
-  case Opcode::dot_:
-  case Opcode::reduce_:
-  case Opcode::scan_:
-  case Opcode::gather_:
-  case Opcode::trans_:
-  case Opcode::reshape_:
-  case Opcode::extract_:
-  case Opcode::funnel_shift_:
-    return false;
-  default:
-    return info(op.code).effect == Effect::pure && !op.operands.empty();
-  }
+  return op.is(Opcode::expand_) || op.is(Opcode::broadcast_) ||
+         (is_elementwise(op) && !op.operands.empty());
 }
 
 // The part of operand `i` of `op` from which `part` of the result is computed.

@@ -10,6 +10,7 @@
 #include "schedule/cost_model.h"
 
 #include "analysis/launch_config.h"
+#include "analysis/memory_access.h"
 #include "analysis/tensor_access.h"
 #include "schedule/cost_formulas.h"
 
@@ -143,7 +144,6 @@ std::optional<Expr> expression_of(const Poly &poly) {
 
 // 1 if the rows of an operand do not start at multiples of 32 bytes from each other, else 0.
 Expr is_unaligned(const LoadedOperand &operand) {
-  constexpr int64_t sector_bytes = 32;
   std::optional<TensorAccess> access =
       tensor_access(operand.load->operand(0), operand.load->operand_or_null(1)).access;
   std::optional<Expr> stride;
