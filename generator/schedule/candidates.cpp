@@ -91,10 +91,6 @@ std::optional<Candidate> one_program_schedule(const Function &fn, const Schedule
   return Candidate{.schedule = schedule, .cost = std::move(cost), .work = std::move(work)};
 }
 
-// Elements of the largest tile. With smaller tiles, clusters are hardly faster, and each schedule of
-// each variant is an image.
-constexpr int64_t min_elements_in_cluster = 2048;
-
 // The schedules of a kernel without a matmul.
 std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
   Function aligned = clone(canonical);
@@ -115,7 +111,8 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
   if (Function staged = clone(aligned); try_staging_loads(staged, gpu))
     add(one_program_schedule(staged, {.staged = true}, gpu));
   std::vector<Candidate> split = split_loop_schedules(canonical, *baseline->work, gpu);
-  if (split.empty() && elements_of_largest_tile(canonical) >= min_elements_in_cluster)
+  if (split.empty() &&
+      elements_of_largest_tile(canonical) >= gpu.costs->elementwise.cluster_elements)
     append(candidates, cluster_schedules(canonical, gpu));
   append(candidates, std::move(split));
   add(std::move(baseline));

@@ -41,12 +41,6 @@ constexpr int64_t min_registers = 20, registers_of_element = 4;
 // The time of an access to memory, of one or several elements.
 constexpr int64_t weight_of_access = 4;
 
-constexpr int64_t vector_bytes = 16; // of the widest access
-
-// One of these parts of the blocks' work adds to the time of a launch that memory limits. On an H100
-// and an H200, the choices are the same with 16 to 64 parts.
-constexpr int64_t parts_of_work = 32;
-
 bool accesses_memory(const Op &op) {
   return op.is(Opcode::load_) || op.is(Opcode::store_) || op.is(Opcode::async_copy_);
 }
@@ -139,7 +133,7 @@ public:
       if (!op.is(Opcode::shared_load_rows_) && !op.is(Opcode::shared_store_rows_))
         return;
       const Type &buffer = op.operand(op.is(Opcode::shared_load_rows_) ? 0 : 1)->type;
-      ranges_[buffer.shape[1]] = vector_bytes / bytes_of(buffer.elem);
+      ranges_[buffer.shape[1]] = widest_access_bytes / bytes_of(buffer.elem);
     });
     add(*fn.body, std::nullopt);
   }
@@ -259,7 +253,7 @@ Expr cost_of_elementwise(const BlockWork &work, Expr resident) {
   Expr of_blocks = std::move(waves) * std::move(wave) +
                    std::move(busiest) * (of_operations(times.of_element) + number(times.program));
   Expr of_memory = div_up(work.blocks * work.bytes, number(times.bytes_per_ns));
-  Expr visible = Expr::binary(Expr::Kind::div, of_blocks, number(parts_of_work));
+  Expr visible = Expr::binary(Expr::Kind::div, of_blocks, number(times.work_parts));
   Expr cost = number(times.launch) +
               Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory)) +
               std::move(visible);

@@ -69,16 +69,22 @@ const CostTables h200_costs = {
     // cost took 1.06 times as long as the fastest code (geometric mean of the families). With 2048
     // elements of several programs per block, rows of 512 and 1024 elements took 2.1 and 1.3 times
     // as long.
-    .elementwise = {.launch = 3430,
-                    .iteration = 458,
-                    .of_thread_alone = 2.35,
-                    .of_element_alone = 0.00007,
-                    .exchange = 900,
-                    .program = 78,
-                    .of_element = 0.00134,
-                    .bytes_per_ns = 4300,
-                    .granule = 64,
-                    .batch_elements = 4096},
+    .elementwise =
+        {.launch = 3430,
+         .iteration = 458,
+         .of_thread_alone = 2.35,
+         .of_element_alone = 0.00007,
+         .exchange = 900,
+         .program = 78,
+         .of_element = 0.00134,
+         .bytes_per_ns = 4300,
+         .granule = 64,
+         .batch_elements = 4096,
+         // With smaller tiles, clusters are hardly faster (H100), and each schedule of each
+         // variant is an image.
+         .cluster_elements = 2048,
+         // On an H100 and an H200, the choices are the same with 16 to 64 parts.
+         .work_parts = 32},
     .launch = 1300,
     .bytes_per_ns = 3800, // M = 64, N = K = 8192
     .bytes_per_ns_baseline = 3000,

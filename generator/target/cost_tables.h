@@ -54,6 +54,9 @@ struct ElementwiseTimes {
   int64_t bytes_per_ns;    // of all accesses to global memory
   int64_t granule;         // bytes that the L2 cache fetches at once
   int64_t batch_elements;  // elements of the largest tile of a block with several programs
+  int64_t
+      cluster_elements; // least elements of the largest tile of a program that a cluster divides
+  int64_t work_parts;   // one of them adds to the time of a launch that memory limits
 };
 
 struct CostTables {

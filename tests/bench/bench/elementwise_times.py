@@ -228,9 +228,12 @@ def fit(shapes, times, seed, steps=STEPS):
 
 def times_of_table(source):
     """The constants of ElementwiseTimes in the text of cost_tables.cpp."""
-    table = re.search(r"\.elementwise = \{(.*?)\}", source, re.DOTALL)[1]
+    table = re.search(r"\.elementwise =\s*\{(.*?)\}", source, re.DOTALL)[1]
     found = {name: float(number) for name, number in re.findall(r"\.(\w+) = ([0-9.]+)", table)}
-    del found["granule"], found["batch_elements"]  # not fitted
+    if found["work_parts"] != VISIBLE:
+        raise ValueError(f"work_parts in the table is not {VISIBLE}, as here")
+    for name in ("granule", "batch_elements", "cluster_elements", "work_parts"):  # not fitted
+        del found[name]
     return found
 
 
