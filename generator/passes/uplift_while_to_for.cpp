@@ -15,10 +15,10 @@
 // before the loop starts.
 //
 // Method:  The condition compares two polynomials. Their difference must contain exactly one
-//          carried scalar, in a linear term, and otherwise only values from outside the loop. If
-//          that scalar advances by a constant toward the end of the loop, a division gives the
-//          number of iterations. The loop still carries the scalar; expand_inductions makes it a
-//          formula.
+//          carried scalar, in a linear term, and otherwise only values that every iteration has in
+//          common, such as the limit min(N, %first + 64). If that scalar advances by a constant
+//          toward the end of the loop, a division gives the number of iterations. The loop still
+//          carries the scalar; expand_inductions makes it a formula.
 // Needs:   nothing.
 // Ensures: every remaining while_loop has a condition that is not such a comparison.
 // Limits:  nothing happens if the step is not a constant, if the comparison is unsigned or `!=`, or
@@ -46,12 +46,29 @@ struct State {
   Block &condition() { return *loop.blocks[0]; }
   Block &body() { return *loop.blocks[1]; }
 
-  bool from_outside(const Poly &poly) {
+  // Whether the value does not depend on the iteration.
+  bool is_invariant(const Value *value) {
+    return can_clone(value, &condition(), {}) && defined_outside(value, &body());
+  }
+
+  bool is_invariant(const Poly &poly) {
     for (const auto &[monomial, coefficient] : poly.terms)
       for (const Value *symbol : monomial)
-        if (!defined_outside(symbol, &condition()) || !defined_outside(symbol, &body()))
+        if (!is_invariant(symbol))
           return false;
     return true;
+  }
+
+  // The invariant `poly`, computed before the loop.
+  Value *emit_before_loop(Builder &builder, const Poly &poly) {
+    Copies copies;
+    Poly outside = poly;
+    for (const auto &[monomial, coefficient] : poly.terms)
+      for (const Value *symbol : monomial)
+        outside = outside.substitute(
+            symbol, Poly::symbol(clone_computation(builder, const_cast<Value *>(symbol),
+                                                   &condition(), copies)));
+    return emit(builder, outside);
   }
 
   // The loop continues while the returned polynomial is positive at the start of an iteration.
@@ -96,7 +113,7 @@ struct State {
       Poly start = positive.substitute(carried, poly_of(loop.operand(i)));
       Poly growth = poly_of(body().terminator()->operand(i)) - Poly::symbol(body().arguments[i]);
       std::optional<int64_t> step = (growth * Poly::constant(term->second)).as_constant();
-      if (!from_outside(start) || !step || *step >= 0)
+      if (!is_invariant(start) || !step || *step >= 0)
         return std::nullopt;
       return Countdown{-*step, start};
     }
@@ -110,7 +127,7 @@ struct State {
       return;
     Builder builder = Builder::before(fn, &loop);
     builder.set_location(loop.location);
-    Value *start = emit(builder, count->start + Poly::constant(count->step - 1));
+    Value *start = emit_before_loop(builder, count->start + Poly::constant(count->step - 1));
     Value *iterations = builder.binary(Opcode::div_, start, builder.i64(count->step));
     iterations = builder.binary(Opcode::max_, iterations, builder.i64(0));
     Op *counted = builder.for_loop(builder.cast(iterations, Elem::i32), loop.operands);
