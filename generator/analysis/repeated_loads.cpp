@@ -1,8 +1,8 @@
 // Finds tiles that several loops load. See repeated_loads.h.
 //
-// Method: two loads give the same elements if their pointers, masks and other operands are the same
-// formulas of the loop counter (same_value.h), and no store between them may change the elements. If
-// a store may change elements of the same iteration, its loop is the last one with a repeated load.
+// Method: two loads give the same elements if their pointers and masks are the same formulas of the
+// loop counter (same_value.h), and no store between them may change the elements. If a store may
+// change elements of the same iteration, its loop is the last one with a repeated load.
 //
 // Tested by tests/unit/analysis/repeated_loads_test.cpp.
 
@@ -59,20 +59,18 @@ bool is_movable(const Op &load, const Block &body) {
                      [&](const Value *operand) { return can_clone(operand, &body, given); });
 }
 
-// Whether `load` gives the masked-off elements that `repeat` may have.
-bool has_same_rest(SameValues &same, const Op &load, const Op &repeat) {
-  const Value *other = load.operand_or_null(2), *wanted = repeat.operand_or_null(2);
-  if (wanted && is_zero(wanted))
-    return !other || is_zero(other);
-  return !wanted || (other && same(other, wanted));
-}
-
-// Whether `repeat` gives the same elements as `load`, if memory does not change.
+// Whether `repeat` reads the same elements as `load`, if memory does not change.
 bool is_repeat(SameValues &same, const Op &load, const Op &repeat) {
   return repeat.is(Opcode::load_) && repeat.result()->type == load.result()->type &&
          !repeat.has(attr::cache_) && same(load.operand(0), repeat.operand(0)) &&
-         same(load.operand_or_null(1), repeat.operand_or_null(1)) &&
-         has_same_rest(same, load, repeat);
+         same(load.operand_or_null(1), repeat.operand_or_null(1));
+}
+
+// Whether `repeat` allows the masked-off elements of `load`.
+bool has_same_rest(const Op &load, const Op &repeat) {
+  const Value *other = load.operand_or_null(2), *wanted = repeat.operand_or_null(2);
+  SameValues same;
+  return !wanted || (other && same(other, wanted));
 }
 
 struct Search {
@@ -155,17 +153,20 @@ std::vector<std::pair<Op *, Op *>> find_repeated_loads_of_body(Function &fn) {
     std::erase_if(known, [&](const Op *load) { return change_by(fn, *op, *load) != Change::none; });
     if (!op->is(Opcode::load_) || !op->operand(0)->type.is_view() || op->has(attr::cache_))
       continue;
-    auto earlier = std::find_if(known.begin(), known.end(), [&](const Op *load) {
-      // The later load may only lack the value of masked-off elements that the earlier one has.
-      const bool leaves_open = !op->operand_or_null(2) || load->operand_or_null(2);
-      return leaves_open && is_repeat(same, *load, *op);
-    });
+    auto earlier = std::find_if(known.begin(), known.end(),
+                                [&](const Op *load) { return is_repeat(same, *load, *op); });
     if (earlier != known.end())
       found.push_back({op, *earlier});
     else
       known.push_back(op);
   }
   return found;
+}
+
+Value *emit_repeat(Builder &builder, Value *elements, const Op &load, const Op &repeat) {
+  if (has_same_rest(load, repeat))
+    return elements;
+  return builder.select(repeat.operand(1), elements, repeat.operand(2));
 }
 
 } // namespace tritonc

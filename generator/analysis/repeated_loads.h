@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "ir/ir.h"
+#include "ir/builder.h"
 
 #include <optional>
 #include <utility>
@@ -14,8 +14,7 @@ namespace tritonc {
 /// iteration t each of the loops loads the same elements, and no store in between changes them.
 struct RepeatedLoads {
   ir::Op *first; // the first of the loops
-  /// For each tile, its loads in order; the first is in `first`. All tiles have one type. Elements
-  /// that the mask turns off are those of the first load, or zero if it leaves them unspecified.
+  /// For each tile, its loads in order; the first is in `first`. All tiles have one type.
   std::vector<std::vector<ir::Op *>> tiles;
 };
 
@@ -24,8 +23,13 @@ struct RepeatedLoads {
 /// only on the loop counter and on values from before the loop.
 std::optional<RepeatedLoads> find_repeated_loads(ir::Function &fn);
 
-/// Pairs of loads of the function's body, outside of loops: a load, and the first earlier load that
-/// gives the same elements. No store in between changes them.
+/// Pairs of loads of the function's body, outside of loops: a load, and the first earlier load of the
+/// same elements. No store in between changes them.
 std::vector<std::pair<ir::Op *, ir::Op *>> find_repeated_loads_of_body(ir::Function &fn);
+
+/// The result of `repeat` from the `elements` that `load` gives. The two loads may have different
+/// values for the elements that their mask turns off.
+ir::Value *emit_repeat(ir::Builder &builder, ir::Value *elements, const ir::Op &load,
+                       const ir::Op &repeat);
 
 } // namespace tritonc

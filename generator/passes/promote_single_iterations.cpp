@@ -86,7 +86,10 @@ void promote(Function &fn, Op *loop) {
 // Replaces each load of the body by an earlier load of the same elements, if there is one.
 void merge_loads(Function &fn) {
   for (const auto &[load, earlier] : find_repeated_loads_of_body(fn)) {
-    replace_uses(*fn.body, load->result(), earlier->result());
+    Builder builder = Builder::before(fn, load);
+    builder.set_location(load->location);
+    replace_uses(*fn.body, load->result(),
+                 emit_repeat(builder, earlier->result(), *earlier, *load));
     erase(load);
   }
 }

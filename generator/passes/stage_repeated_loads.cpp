@@ -60,6 +60,14 @@ struct State {
 
   int64_t tiles() const { return int64_t(found.tiles.size()); }
 
+  // The buffer has a value for masked-off elements, even if the first load leaves it open.
+  void fill_masked_off(Op &load) {
+    if (load.operands.size() != 2)
+      return;
+    Builder builder = Builder::before(fn, &load);
+    load.operands.push_back(builder.filled(load.result()->type, 0));
+  }
+
   void allocate(Builder &builder) {
     const Op &load = *found.tiles[0][0];
     const Type &tile = load.result()->type;
@@ -105,8 +113,6 @@ struct State {
     Value *into = stage(builder, counter, i);
     const int vector = vector_of(load);
     if (!vector) {
-      if (operands.size() == 2)
-        operands.push_back(builder.filled(load.result()->type, 0));
       Op *loaded = builder.create(Opcode::load_, operands, {load.result()->type});
       builder.create(Opcode::shared_store_, {loaded->result(), buffer, into});
       return false;
@@ -146,18 +152,23 @@ struct State {
     read->set(attr::perm_, perm);
     read->set(attr::origin_, std::vector<int64_t>(type.rank(), 0));
     read->result()->name = load->result()->name;
-    replace_uses(*fn.body, load->result(), read->result());
-    erase(load);
+    replace_uses(*fn.body, load->result(),
+                 emit_repeat(builder, read->result(), *found.tiles[i][0], *load));
   }
 
   void run() {
     Builder builder = Builder::before(fn, found.first);
     builder.set_location(found.tiles[0][0]->location);
+    for (const std::vector<Op *> &loads : found.tiles)
+      fill_masked_off(*loads[0]);
     allocate(builder);
     copy_all(builder);
     for (size_t i = 0; i < found.tiles.size(); i++)
       for (Op *load : found.tiles[i])
         read_from_buffer(load, i);
+    for (const std::vector<Op *> &loads : found.tiles)
+      for (Op *load : loads)
+        erase(load);
   }
 };
 
