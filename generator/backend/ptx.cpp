@@ -26,6 +26,7 @@
 #include "backend/bypass_divisions.h"
 #include "backend/lower_device_printf_assert.h"
 #include "backend/lower_target_ops.h"
+#include "backend/order_by_use.h"
 #include "backend/prepare_for_ptx.h"
 #include "backend/scalarize_vectors.h"
 #include "backend/target_ops.h"
@@ -315,6 +316,7 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line
   lower_device_printf_assert(module);
   lower_target_ops(module);
   prepare_for_ptx(module);
+  order_by_use(module);
   bypass_divisions(module);
 #ifndef NDEBUG // `optimize` verified the module; the passes above have their own tests
   if (std::string problem = verify(module); !problem.empty())

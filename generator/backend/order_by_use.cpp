@@ -1,0 +1,93 @@
+// order_by_use: moves computations to their first use.
+//
+//     %e0 = exp %x0                    %e0 = exp %x0
+//     %e1 = exp %x1             =>     %d0 = fdiv %x0, %e0
+//     %d0 = fdiv %x0, %e0              %e1 = exp %x1
+//     %d1 = fdiv %x1, %e1              %d1 = fdiv %x1, %e1
+//     %s = pack %d0, %d1               %s = pack %d0, %d1
+//     store %s                         store %s
+//
+// Why. The lowering computes tile by tile, so all elements of one tile are live before the next tile
+// starts. ptxas changes the order, but not across branches, and each division or square root has a
+// branch to its slow path. Then an epilogue with a division spills, where it needs a few registers.
+//
+// Method: an effect, such as a store or a barrier, ends a segment of a block. No instruction leaves
+// its segment. So what hides a latency before a wait stays before it. In a segment, the instructions
+// that must keep their place come in the old order, each behind what it needs and has not yet.
+//
+// Tested by tests/unit/backend/order_by_use_test.cpp.
+
+#include "backend/order_by_use.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+namespace tritonc {
+namespace {
+
+using Segment = llvm::SmallVector<llvm::Instruction *>;
+
+bool has_effect(const llvm::Instruction &instruction) {
+  return instruction.mayHaveSideEffects() || instruction.isTerminator();
+}
+
+bool is_pure(const llvm::Instruction &instruction) {
+  if (const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isConvergent())
+    return false;
+  return !has_effect(instruction) && !instruction.mayReadFromMemory() &&
+         !llvm::isa<llvm::AllocaInst>(instruction);
+}
+
+// Moves each instruction that only this segment uses to its first use.
+void order(const Segment &segment) {
+  llvm::SmallPtrSet<const llvm::Value *, 32> of_segment(segment.begin(), segment.end()), movable;
+  for (llvm::Instruction *instruction : segment)
+    if (is_pure(*instruction) &&
+        llvm::all_of(instruction->users(), [&](auto *user) { return of_segment.contains(user); }))
+      movable.insert(instruction);
+
+  // `waiting` has an instruction below the operands that come before it.
+  llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>> waiting;
+  for (llvm::Instruction *place : segment) {
+    if (movable.contains(place))
+      continue;
+    waiting.push_back({place, 0});
+    while (!waiting.empty()) {
+      auto &[instruction, next] = waiting.back();
+      if (next == instruction->getNumOperands()) {
+        if (instruction != place)
+          instruction->moveBefore(place->getIterator());
+        waiting.pop_back();
+        continue;
+      }
+      auto *operand = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(next++));
+      if (operand && movable.erase(operand))
+        waiting.push_back({operand, 0});
+    }
+  }
+}
+
+void order(llvm::BasicBlock &block) {
+  Segment segment;
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(block)) {
+    if (llvm::isa<llvm::PHINode>(instruction))
+      continue;
+    segment.push_back(&instruction);
+    if (!has_effect(instruction))
+      continue;
+    order(segment);
+    segment.clear();
+  }
+}
+
+} // namespace
+
+void order_by_use(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      order(block);
+}
+
+} // namespace tritonc
