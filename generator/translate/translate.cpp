@@ -7,6 +7,7 @@
 #include "language/checker.h"
 #include "language/parser.h"
 #include "language/preprocessor.h"
+#include "translate/recover_grid_axes.h"
 #include "translate/translator.h"
 
 namespace tritonc {
@@ -22,6 +23,8 @@ std::vector<ir::Function> translate_all(const ast::Program &program,
       kernels.push_back(translate(function, program, diagnostics));
   if (diagnostics.errors() > 0)
     kernels.clear();
+  for (ir::Function &kernel : kernels)
+    recover_grid_axes(kernel);
   return kernels;
 }
 

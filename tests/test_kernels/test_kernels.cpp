@@ -624,8 +624,6 @@ std::vector<Variant> variants_to_specialize(const TestKernel &test_kernel) {
       return {};
   std::vector<Variant> variants;
   size_t next = size_t(&test_kernel - test_kernels().data()); // start differs per kernel
-  if (test_kernel.schedules == Schedules::of_one_program)
-    next = 1; // the tile that fills a block
   std::vector<Variant> bases = untuned(axes, test_kernel.every);
   size_t each = bases.size() == 1 ? 2 : 1; // two tiles for a kernel with only one variant
   for (const Variant &base : bases)

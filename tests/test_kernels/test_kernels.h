@@ -38,10 +38,9 @@ struct Run {
 
 /// The schedules of a kernel with tiles TM x TN x TK:
 ///
-///     all             baseline, warp-specialized, and split-K over clusters or launches
-///     of_one_program  warp-specialized without split-K, one program per block
-///     plain           only the baseline
-enum class Schedules { all, of_one_program, plain };
+///     all    baseline, warp-specialized, and split-K over clusters or launches
+///     plain  only the baseline
+enum class Schedules { all, plain };
 
 struct TestKernel {
   std::string file; // "kernels/matmul.tc", relative to the project's root
