@@ -12,6 +12,8 @@
 //     %group = mul (div %p, G * b), G    %size = min (sub a, %group), G    %q = rem %p, G * b
 //     %row = add %group, (rem %q, %size)       %column = div %q, %size
 //
+// The columns get axis 1. The later axes, such as that of a batch, move up by one.
+//
 // Method: tries these forms in a copy. The copy counts if nothing else in it needs the program id.
 // In both forms, the pairs of row and column are those of the grid, each once. In the second, %row
 // may also come from rem %p, %size: with each column it takes the same rows, in another order.
@@ -74,8 +76,7 @@ std::optional<Expr> on_host(const Value *value) {
 
 struct Recovery {
   Function &fn;
-  Expr grid;    // the size of axis 0
-  int64_t axis; // the new axis, of the columns
+  Expr grid; // the size of axis 0
   Expr rows = {}, columns = {};
   bool has_sizes = false;
 
@@ -209,10 +210,12 @@ struct Recovery {
     for_each_op(*fn.body, [&](Op &op) {
       if (op.is(Opcode::program_id_) && op.get(attr::axis_) == 0)
         ids.push_back(&op);
+      else if (op.is(Opcode::program_id_))
+        op.set(attr::axis_, op.get(attr::axis_) + 1);
       if (is_row(op))
         found.push_back({&op, 0});
       else if (is_column(op))
-        found.push_back({&op, axis});
+        found.push_back({&op, 1});
     });
     for (auto [op, by_axis] : found)
       replace(*op, by_axis);
@@ -233,11 +236,11 @@ void recover_grid_axes(Function &fn) {
   if (axes == 0 || axes == 3 || asks_for_grid(fn))
     return;
   Function changed = clone(fn);
-  Recovery recovery{changed, fn.plan.grid[0], int64_t(axes)};
+  Recovery recovery{changed, fn.plan.grid[0]};
   if (!recovery.run())
     return;
   changed.plan.grid[0] = recovery.rows;
-  changed.plan.grid.push_back(recovery.columns);
+  changed.plan.grid.insert(changed.plan.grid.begin() + 1, recovery.columns);
   fn = std::move(changed);
 }
 

@@ -41,9 +41,11 @@ TEST_CASE("recover_grid_axes: row and column from one program id") {
                          "int row = wide / columns, column = wide % columns;") == "1 p p");
 }
 
-TEST_CASE("recover_grid_axes: a batch keeps its axis") {
+TEST_CASE("recover_grid_axes: the axis of a batch moves up") {
+  CHECK(axes_of(product + ", Z", sizes + "int row = p / columns, column = get_program_id(1);"
+                                         "*y = p % columns;") == "3 1 0 2");
   CHECK(axes_of(product + ", Z", sizes + "int row = p / columns, column = p % columns;") ==
-        "3 0 2");
+        "3 0 1");
   CHECK(axes_of(product + ", Z, 2", sizes + "int row = p / columns, column = p % columns;") ==
         "3 p p");
 }
