@@ -583,9 +583,47 @@ Value *emit_rescaled(Builder &builder, const AssociativeLoop::Rescaling &rescali
   return builder.select(builder.cmp("lt", own, key), scaled, sum);
 }
 
-std::string_view total_of(Op &loop, size_t i) {
-  const Combining *combining = combining_of(loop, i);
-  return combining ? combining->name : "";
+Op *gather_totals(Function &fn, Op &loop, const std::vector<AssociativeLoop::Total> &totals) {
+  std::set<const Op *> needed;
+  for (const AssociativeLoop::Total &total : totals)
+    add_with_operands(total.value->op, needed);
+  std::vector<Op *> &ops = fn.body->ops;
+  auto after = ops.begin() + int64_t(fn.body->position_of(&loop)) + 1;
+  auto end =
+      std::stable_partition(after, ops.end(), [&](const Op *op) { return needed.contains(op); });
+  return *(end - 1);
+}
+
+void combine_totals(Function &fn, Op &loop, const std::vector<AssociativeLoop::Total> &totals,
+                    const CombineTotals &combine) {
+  if (totals.empty())
+    return;
+  Op *last = gather_totals(fn, loop, totals);
+  std::vector<Value *> all;
+  std::vector<std::vector<Op *>> users; // after the totals
+  for (const AssociativeLoop::Total &total : totals) {
+    all.push_back(total.value);
+    users.push_back(users_of(*fn.body, total.value));
+    std::erase_if(users.back(), [&](const Op *op) {
+      return op->parent == fn.body && fn.body->position_of(op) <= fn.body->position_of(last);
+    });
+  }
+  Builder builder = Builder::after(fn, last);
+  builder.set_location(loop.location);
+  for (bool is_rescaled : {false, true}) {
+    std::vector<size_t> which;
+    for (size_t i = 0; i < totals.size(); i++) {
+      const auto &[op, value, key, rescaling] = totals[i];
+      if (rescaling.has_value() != is_rescaled)
+        continue;
+      which.push_back(i);
+      if (is_rescaled)
+        all[i] = emit_rescaled(builder, *rescaling, value, totals[*key].value, all[*key]);
+    }
+    combine(builder, which, all);
+  }
+  for (size_t i = 0; i < totals.size(); i++)
+    replace_uses(users[i], totals[i].value, all[i]);
 }
 
 std::optional<AssociativeLoop> find_associative_loop(Function &fn) {

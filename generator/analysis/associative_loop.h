@@ -4,6 +4,8 @@
 
 #include "ir/builder.h"
 
+#include <functional>
+
 namespace tritonc {
 
 /// A loop whose carried values are totals of an associative operation. With the same operation, the
@@ -39,9 +41,6 @@ std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 /// Nothing if a carried value is no total of numbers with fewer than max_rank axes.
 std::optional<std::vector<AssociativeLoop::Total>> find_totals(ir::Function &fn, ir::Op &loop);
 
-/// The operation that makes carried value `i` of `loop` a total, as in `reduce`; empty: it is none.
-std::string_view total_of(ir::Op &loop, size_t i);
-
 /// A rescaled sum of a loop.
 struct RescaledSum {
   size_t sum, key;   // numbers of carried values
@@ -59,6 +58,22 @@ ir::Value *emit_factor(ir::Builder &builder, const AssociativeLoop::Rescaling &r
 /// The rescaled sum of a part, whose key is `own`, for a `key` that is not smaller.
 ir::Value *emit_rescaled(ir::Builder &builder, const AssociativeLoop::Rescaling &rescaling,
                          ir::Value *sum, ir::Value *own, ir::Value *key);
+
+/// Moves the operations that compute `totals` directly after their loop. Returns the last of them, or
+/// the loop.
+ir::Op *gather_totals(ir::Function &fn, ir::Op &loop,
+                      const std::vector<AssociativeLoop::Total> &totals);
+
+/// Combines the totals at the places `which`: gets those of the loop in `all`, sums rescaled to the
+/// key in `all`, and replaces them by those of all parts.
+using CombineTotals = std::function<void(ir::Builder &, const std::vector<size_t> &which,
+                                         std::vector<ir::Value *> &all)>;
+
+/// After the loop: combines its totals with those of other parts, rescaled sums after the others.
+/// All later operations use the results.
+void combine_totals(ir::Function &fn, ir::Op &loop,
+                    const std::vector<AssociativeLoop::Total> &totals,
+                    const CombineTotals &combine);
 
 /// The value that changes no total, for a scalar or tile of `type`. For `max` and `min` of floats it
 /// is NaN: the total of no element but NaN is NaN.

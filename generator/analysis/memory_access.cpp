@@ -77,6 +77,8 @@ bool has_no_alias(const Function &fn, const Value *root) {
 
 Overlap overlap_of(const Function &fn, const Op &a, const Op &b) {
   const Value *root = root_of(a.operand(0)), *other = root_of(b.operand(0));
+  if (a.has(attr::apart_) != b.has(attr::apart_))
+    return Overlap::none;
   if (!root || !other || root == other)
     return Overlap::any;
   // The map of a TMA store has the shape of a box.

@@ -26,7 +26,8 @@
 // Method:  All tiles of a loop move by the same number of elements. So the pass must see all
 //          operations on tiles, and a total must not depend on the elements that the mask turns off:
 //          the pass evaluates their value with the mask off. The code of the loop for the small tile
-//          comes before the loop.
+//          comes before the loop. A sum that iterations rescale to their key (associative_loop.h) is
+//          rescaled to the larger key of the tiles and the small tile.
 //          Accesses that are aligned already only need {ragged} if any element may be the last.
 // Needs:   canonical loops (expand_inductions) and views (form_views).
 // Ensures: all loops have the same number of iterations as before.
@@ -64,10 +65,18 @@ bool has_tiles(const Op &op) {
          std::any_of(op.results.begin(), op.results.end(), is_tile);
 }
 
+// What a loop adds to one of its totals.
+struct Added {
+  const Value *value;
+  const Value *key = nullptr; // of a rescaled sum: the next key, of which `value` is a formula
+};
+
 struct RowLoop {
   Op *op;
   // Comparisons: element i of iteration t is on if i + extent * t < end.
   std::vector<Op *> bounds = {};
+  std::vector<AssociativeLoop::Total> totals = {};
+  std::vector<Added> added = {}; // to each total
 
   Block &body() const { return *op->blocks[0]; }
   Value *counter() const { return body().arguments[0]; }
@@ -161,9 +170,11 @@ public:
   }
 
 private:
+  // Of equal elements, all reductions but sums have the same result.
   static std::optional<double> of_reduction(std::optional<double> off, const Op &op) {
-    return leave_total(op.get(attr::op_), op.result()->type, off, std::nullopt) ? off
-                                                                                : std::nullopt;
+    const std::string_view how = op.get(attr::op_);
+    const bool repeats = how != "add" && how != "xor";
+    return repeats || leave_total(how, op.result()->type, off, std::nullopt) ? off : std::nullopt;
   }
 
   std::map<const Value *, std::optional<double>> known_;
@@ -345,41 +356,66 @@ private:
   bool has_totals_only() {
     ValuesOff off(loops);
     std::set<const Value *> totals;
-    for (const RowLoop &loop : loops) {
-      std::set<const Value *> added;
-      for (size_t i = 0; i < loop.op->results.size(); i++) {
-        const std::string_view op = total_of(*loop.op, i);
-        if (op.empty())
+    for (RowLoop &loop : loops) {
+      if (!find_added(loop))
+        return false;
+      for (size_t i = 0; i < loop.totals.size(); i++) {
+        if (!is_left_by_off_elements(loop, i, off))
           return false;
-        const Value *result = loop.op->results[i], *more = added_to(loop, i);
-        if (!ValuesOff::leave_total(op, result->type, off.of(more),
-                                    off.of(loop.op->operand(i + 1))))
-          return false;
-        // Each position of the tile has a total of other elements afterwards.
-        for (const Op *user : users_of(*fn.body, result))
-          if (is_tile(result) && (!user->is(Opcode::reduce_) || user->get(attr::op_) != op))
-            return false;
-        totals.insert(result);
-        added.insert(more);
+        totals.insert(loop.totals[i].value);
       }
       for (const Op *op : loop.body().ops) {
         const Value *mask = op->is_load_or_store() ? mask_of(*op) : nullptr;
         if (op->is_load_or_store() && (!mask || off.of(mask) != 0.0))
           return false;
-        if (op->is(Opcode::reduce_) && (!added.count(op->result()) || !off.of(op->result())))
+        if (op->is(Opcode::reduce_) && !is_reduced_total(loop, *op))
           return false;
       }
     }
     return std::all_of(fn.body->ops.begin(), fn.body->ops.end(), [&](const Op *op) {
-      return !op->is(Opcode::reduce_) || totals.count(op->operand(0));
+      return !op->is(Opcode::reduce_) || totals.count(op->result());
     });
   }
 
-public:
-  // The value by which an iteration changes total `i`.
-  static const Value *added_to(const RowLoop &loop, size_t i) {
-    const Op *next = loop.body().terminator()->operand(i)->op;
-    return next->operand(next->operand(0) == loop.body().arguments[i + 1] ? 1 : 0);
+  // Finds the totals of `loop`. Each position of a tile has a total of other elements afterwards, so
+  // only their scalars count.
+  bool find_added(RowLoop &loop) {
+    std::optional<std::vector<AssociativeLoop::Total>> found = find_totals(fn, *loop.op);
+    if (!found || !std::all_of(found->begin(), found->end(),
+                               [](const auto &total) { return total.value->type.is_scalar(); }))
+      return false;
+    loop.totals = std::move(*found);
+    const std::vector<RescaledSum> sums = find_rescaled_sums(*loop.op);
+    for (size_t i = 0; i < loop.totals.size(); i++) {
+      auto sum = std::find_if(sums.begin(), sums.end(),
+                              [&](const RescaledSum &one) { return one.sum == i; });
+      const Op *next = loop.body().terminator()->operand(i)->op;
+      loop.added.push_back(
+          sum != sums.end()
+              ? Added{sum->terms, sum->larger}
+              : Added{next->operand(next->operand(0) == loop.body().arguments[i + 1] ? 1 : 0)});
+    }
+    return true;
+  }
+
+  // Whether elements that are off change neither total `i` nor, if it is a key, its sums: exp(key -
+  // larger) is 1 for equal numbers.
+  static bool is_left_by_off_elements(const RowLoop &loop, size_t i, ValuesOff &off) {
+    const bool is_key =
+        std::any_of(loop.totals.begin(), loop.totals.end(),
+                    [&](const AssociativeLoop::Total &total) { return total.key == i; });
+    const std::optional<double> start = off.of(loop.op->operand(i + 1));
+    return (!is_key || (start && std::isfinite(*start))) &&
+           ValuesOff::leave_total(loop.totals[i].op, loop.op->results[i]->type,
+                                  off.of(loop.added[i].value), start);
+  }
+
+  // Whether `reduce` makes what a loop adds to a total of the same operation.
+  static bool is_reduced_total(const RowLoop &loop, const Op &reduce) {
+    for (size_t i = 0; i < loop.totals.size(); i++)
+      if (loop.added[i].value == reduce.result())
+        return loop.totals[i].op == reduce.get(attr::op_);
+    return false;
   }
 };
 
@@ -488,15 +524,35 @@ private:
         set_apart(*made);
       }
     }
-    std::vector<Value *> totals;
-    for (size_t i = 0; i < loop.op->results.size(); i++) {
-      Value *more = small(builder, loop, Row::added_to(loop, i), copies);
-      totals.push_back(is_tile(more) ? builder.reduce(more, 0, std::string(total_of(*loop.op, i)))
-                                     : more);
-    }
-    for (size_t i = 0; i < totals.size(); i++)
-      for (Op *result : results_of_total(loop.op->results[i]))
-        add_total(result, loop, i, totals[i]);
+    std::vector<Value *> more(loop.totals.size());
+    for (bool is_rescaled : {false, true}) // keys come before their sums
+      for (size_t i = 0; i < more.size(); i++) {
+        const auto &[value, key] = loop.added[i];
+        if (loop.totals[i].rescaling.has_value() != is_rescaled)
+          continue;
+        if (is_rescaled)
+          copies[key] = repeated(builder, more[*loop.totals[i].key], key);
+        more[i] = small(builder, loop, value, copies);
+        if (is_tile(more[i]))
+          more[i] = builder.reduce(more[i], 0, loop.totals[i].op);
+      }
+    combine_totals(
+        fn, *loop.op, loop.totals,
+        [&](Builder &after, const std::vector<size_t> &which, std::vector<Value *> &all) {
+          for (size_t i : which) {
+            const auto &[op, total, key, rescaling] = loop.totals[i];
+            Value *own = rescaling
+                             ? emit_rescaled(after, *rescaling, more[i], more[*key], all[*key])
+                             : more[i];
+            all[i] = after.combine(op, all[i], own);
+            all[i]->name = total->name;
+          }
+        });
+  }
+
+  // `scalar` as a scalar or small tile, like `value`.
+  Value *repeated(Builder &builder, Value *scalar, const Value *value) {
+    return is_tile(value) ? builder.splat(scalar, index->type.shape) : scalar;
   }
 
   // The vectors of the loops have no element of the small tile.
@@ -510,21 +566,6 @@ private:
         });
     if (!has_scalar_access)
       access.set(attr::apart_);
-  }
-
-  // The operations that make a scalar of a total.
-  std::vector<Op *> results_of_total(Value *total) {
-    return is_tile(total) ? users_of(*fn.body, total) : std::vector<Op *>{total->op};
-  }
-
-  void add_total(Op *op, const RowLoop &loop, size_t i, Value *more) {
-    Value *result = op == loop.op ? op->results[i] : op->result();
-    Builder builder = Builder::after(fn, op);
-    builder.set_location(op->location);
-    Value *all = builder.combine(total_of(*loop.op, i), result, more);
-    all->name = result->name;
-    replace_uses(*fn.body, result, all);
-    all->op->operands[0] = result;
   }
 
   // The elements of `view` at `index`.

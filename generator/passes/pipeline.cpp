@@ -108,13 +108,14 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // Blocks and programs: store_loop_partials gives a program several blocks, in two launches.
   // Without a matmul, split_loops_in_cluster gives it a cluster of blocks, and batch_programs gives
   // a block several programs side by side. align_tiles makes loops over a row access whole vectors.
-  // It comes before promote_single_iterations, which removes the loops. Then join_rows moves the
-  // rows of a block's programs as one range. swizzle_programs gives blocks that run at the same time
-  // programs that share operands in the L2 cache.
+  // It comes before split_loops_in_cluster, which changes the counters of the loops, and before
+  // promote_single_iterations, which removes the loops. Then join_rows moves the rows of a block's
+  // programs as one range. swizzle_programs gives blocks that run at the same time programs that
+  // share operands in the L2 cache.
   run("store_loop_partials", store_loop_partials, schedule);
   run("batch_programs", batch_programs, schedule);
-  run("split_loops_in_cluster", split_loops_in_cluster, schedule);
   run("align_tiles", align_tiles);
+  run("split_loops_in_cluster", split_loops_in_cluster, schedule);
   run("promote_single_iterations", promote_single_iterations, schedule);
   run("join_rows", join_rows, schedule);
   run("remove_dead_code", remove_dead_code);

@@ -86,10 +86,10 @@ public:
   bool prepare() {
     if (!find_loops())
       return false;
-    size_t moved = 0;
+    Op *last = nullptr;
     for (size_t i = 0; i < loops.size(); i++)
-      moved = move_reductions(i);
-    return find_rest(fn_.body->position_of(loops.back()) + 1 + moved) && are_blocks_independent();
+      last = gather_totals(fn_, *loops[i], totals[i]);
+    return find_rest(fn_.body->position_of(last) + 1) && are_blocks_independent();
   }
 
 private:
@@ -121,18 +121,6 @@ private:
   static bool can_combine(const Total &total) {
     const Elem elem = total.value->type.elem;
     return elem == Elem::f32 || elem == Elem::i32;
-  }
-
-  // Moves the operations between a loop and its totals directly after the loop. Returns how many.
-  size_t move_reductions(size_t loop) {
-    std::set<const Op *> needed;
-    for (const Total &total : totals[loop])
-      add_with_operands(total.value->op, needed);
-    std::vector<Op *> &ops = fn_.body->ops;
-    auto after = ops.begin() + int64_t(fn_.body->position_of(loops[loop])) + 1;
-    auto end =
-        std::stable_partition(after, ops.end(), [&](const Op *op) { return needed.contains(op); });
-    return size_t(end - after);
   }
 
   // Finds what comes after the loops and the totals of the last loop, which end at `end`; and stores
@@ -312,50 +300,26 @@ private:
       op.operands.push_back(builder.filled(op.result()->type, 0));
   }
 
-  // Combines the totals of all blocks: rescaled sums after their keys. The reductions of each kind
-  // are consecutive, so they share barriers.
+  // Combines the totals of all blocks. The reductions of each kind are consecutive, so they share
+  // barriers.
   void combine(Op *loop, const std::vector<Total> &totals) {
-    if (totals.empty())
-      return;
-    auto position = [&](const Op *op) { return fn_.body->position_of(op); };
-    Op *last = loop;
-    for (const Total &total : totals)
-      if (position(total.value->op) > position(last))
-        last = total.value->op;
-    std::vector<std::vector<Op *>> users; // after the totals
-    for (const Total &total : totals) {
-      users.push_back(users_of(*fn_.body, total.value));
-      std::erase_if(users.back(), [&](const Op *op) {
-        return op->parent == fn_.body && position(op) <= position(last);
-      });
-    }
-    Builder builder = Builder::after(fn_, last);
-    builder.set_location(loop->location);
-    std::vector<Value *> all(totals.size());
-    for (bool is_rescaled : {false, true}) {
-      std::vector<std::pair<size_t, Value *>> own;
-      for (size_t i = 0; i < totals.size(); i++) {
-        if (totals[i].rescaling.has_value() != is_rescaled)
-          continue;
-        Value *value = totals[i].value;
-        if (is_rescaled)
-          value = emit_rescaled(builder, *totals[i].rescaling, value, totals[*totals[i].key].value,
-                                all[*totals[i].key]);
-        own.push_back({i, value->type.is_scalar() ? builder.splat(value, {1}) : value});
-      }
-      for (auto [i, value] : own) {
-        Op *op = builder.create(Opcode::cluster_reduce_, {value}, {value->type});
-        op->set(attr::blocks_, blocks_);
-        op->set(attr::op_, totals[i].op);
-        op->set(attr::to_all_);
-        all[i] = op->result();
-      }
-      for (auto [i, value] : own)
-        if (totals[i].value->type.is_scalar())
-          all[i] = builder.reduce(all[i], 0, totals[i].op);
-    }
-    for (size_t i = 0; i < totals.size(); i++)
-      replace_uses(users[i], totals[i].value, all[i]);
+    combine_totals(
+        fn_, *loop, totals,
+        [&](Builder &builder, const std::vector<size_t> &which, std::vector<Value *> &all) {
+          for (size_t i : which)
+            if (all[i]->type.is_scalar())
+              all[i] = builder.splat(all[i], {1});
+          for (size_t i : which) {
+            Op *op = builder.create(Opcode::cluster_reduce_, {all[i]}, {all[i]->type});
+            op->set(attr::blocks_, blocks_);
+            op->set(attr::op_, totals[i].op);
+            op->set(attr::to_all_);
+            all[i] = op->result();
+          }
+          for (size_t i : which)
+            if (totals[i].value->type.is_scalar())
+              all[i] = builder.reduce(all[i], 0, totals[i].op);
+        });
   }
 
   // Lets the first block of a cluster execute `ops`.

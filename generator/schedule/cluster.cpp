@@ -4,6 +4,7 @@
 
 #include "schedule/cluster.h"
 
+#include "passes/align_tiles.h"
 #include "passes/split_loops_in_cluster.h"
 #include "passes/stage_repeated_loads.h"
 #include "schedule/cost_formulas.h"
@@ -15,6 +16,7 @@ using namespace ir;
 std::vector<Candidate> cluster_schedules(const Function &canonical, const Gpu &gpu) {
   constexpr int64_t blocks = 8; // the largest cluster that every GPU with clusters supports
   Function divided = clone(canonical);
+  align_tiles(divided);
   if (!gpu.has_clusters || !try_splitting_loops(divided, blocks))
     return {};
   std::vector<Candidate> found;

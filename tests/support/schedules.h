@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/schedule.h"
+#include "passes/align_tiles.h"
 #include "passes/pipeline.h"
 #include "passes/promote_single_iterations.h"
 #include "passes/split_loops_in_cluster.h"
@@ -30,6 +31,7 @@ inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gp
   if (clusters.empty())
     return schedules;
   ir::Function divided = ir::clone(canonical);
+  align_tiles(divided);
   if (try_splitting_loops(divided, 2); clusters[0].staged && try_promoting(divided))
     clusters.push_back({.cluster = 2, .one_iteration = true});
   for (Schedule &schedule : clusters)

@@ -1,6 +1,7 @@
 // Tests passes/split_loops_in_cluster.cpp. The folder split_loops_in_cluster/ has more cases.
 
 #include "interpreter/interpreter.h"
+#include "passes/align_tiles.h"
 #include "passes/promote_single_iterations.h"
 #include "passes/split_loops_in_cluster.h"
 #include "passes/stage_repeated_loads.h"
@@ -102,7 +103,7 @@ struct Outcome {
   std::string reports;
 };
 
-constexpr int rows = 3, distance = 100;
+constexpr int rows = 3, distance = 101;
 
 Outcome interpret(const ir::Function &fn, int n, bool in_place) {
   Outcome outcome;
@@ -122,7 +123,7 @@ Outcome interpret(const ir::Function &fn, int n, bool in_place) {
 }
 
 // Divided loops give the same results. Sums of small integers are exact in every order.
-void check_results(const Parts &parts, bool are_equally_long = true) {
+void check_results(const Parts &parts, bool are_equally_long = true, bool aligned = false) {
   ir::Function source = parsed(kernel(parts));
   for (int blocks : {2, 4, 8})
     for (int n : {0, 1, 8, 9, 31, 32, 33, 64, 65, 100})
@@ -135,6 +136,8 @@ void check_results(const Parts &parts, bool are_equally_long = true) {
         Outcome expected = interpret(source, n, in_place);
         CHECK(expected.reports == "");
         ir::Function divided = parsed(kernel(parts));
+        if (aligned)
+          align_tiles(divided);
         REQUIRE(try_splitting_loops(divided, blocks));
         Outcome found = interpret(divided, n, in_place);
         CHECK(found.reports == "");
@@ -168,6 +171,12 @@ TEST_CASE("split_loops_in_cluster: same results, also in place and with idle blo
       %y = load %y.at, %any, %z : f32
       %both = add %new, %y : f32
       store %s, %both)"});
+}
+
+TEST_CASE("split_loops_in_cluster: one block stores the ends of rows that are not aligned") {
+  check_results({}, true, true);
+  // Also into the row that it has read.
+  check_results({.to = "%w = view %X, %at.2, %one : view<f32>[8]"}, true, true);
 }
 
 TEST_CASE("split_loops_in_cluster: loops of different lengths") {
