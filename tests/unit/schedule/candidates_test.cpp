@@ -692,7 +692,7 @@ TEST_CASE("candidate_schedules: the blocks of a cluster divide all loops of a pr
     CHECK(all_names(subtracted_sum(4096), gpu) == Names{"one iteration", "staged", "baseline"});
   // Also without tiles that several loops load.
   const std::string apart = with(subtracted_sum(4096), "%v.2 = load %q.2, %inside.2, %none",
-                                 "%v.2 = load %q.2, %inside.2, %totals");
+                                 "%v.2 = load %q.2, %inside.2, %none {cache = \"cs\"}");
   CHECK(all_names(apart) == Names{"cluster of 8", "baseline"});
 }
 
