@@ -181,7 +181,7 @@ const Poly &AffineForms::poly(const Value *scalar) {
     return found->second;
   depth_++;
   const bool is_leaf = !scalar->op || scalar->op->operands.empty(); // such as a constant
-  Poly form = depth_ <= max_depth || is_leaf ? expand(scalar) : Poly::symbol(scalar);
+  Poly form = depth_ <= max_depth || is_leaf ? joined(expand(scalar)) : Poly::symbol(scalar);
   depth_--;
   return polys_[scalar] = is_small(form) ? std::move(form) : Poly::symbol(scalar);
 }
@@ -210,6 +210,37 @@ Poly AffineForms::expand(const Value *scalar) {
   }
 }
 
+// `poly` with x for q*d + r, for each quotient q = x / d and its remainder r = x % d, if that removes
+// terms with q.
+Poly AffineForms::joined(Poly poly) {
+  auto symbols = [&](Opcode code) {
+    std::vector<const Value *> found;
+    for (const auto &[monomial, coefficient] : poly.terms)
+      std::copy_if(monomial.begin(), monomial.end(), std::back_inserter(found),
+                   [&](const Value *symbol) { return symbol->op && symbol->op->is(code); });
+    return found;
+  };
+  for (const Value *remainder : symbols(Opcode::rem_))
+    for (const Value *quotient : symbols(Opcode::div_)) {
+      auto same = [&](size_t i) {
+        return this->poly(remainder->op->operand(i)) == this->poly(quotient->op->operand(i));
+      };
+      auto terms_with_quotient = [&](const Poly &of) {
+        return std::count_if(of.terms.begin(), of.terms.end(), [&](const auto &term) {
+          return std::find(term.first.begin(), term.first.end(), quotient) != term.first.end();
+        });
+      };
+      if (!same(0) || !same(1))
+        continue;
+      const Poly multiple = this->poly(remainder->op->operand(1)) * Poly::symbol(quotient);
+      const Poly replaced =
+          poly.substitute(remainder, this->poly(remainder->op->operand(0)) - multiple);
+      if (terms_with_quotient(replaced) < terms_with_quotient(poly))
+        poly = replaced;
+    }
+  return poly;
+}
+
 const std::optional<Affine> &AffineForms::affine(const Value *value) {
   if (auto found = affines_.find(value); found != affines_.end())
     return found->second;
@@ -217,6 +248,8 @@ const std::optional<Affine> &AffineForms::affine(const Value *value) {
   std::optional<Affine> form;
   if (depth_ <= max_depth)
     form = value->type.is_scalar() ? of_scalar(value) : of_tile(value);
+  if (form)
+    form->offset = joined(std::move(form->offset));
   depth_--;
   return affines_[value] = std::move(form);
 }

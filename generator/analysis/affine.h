@@ -9,7 +9,8 @@
 //     => base A, offset 128*pm*lda, strides [lda, 1]
 //
 // Signed overflow of index arithmetic is undefined in the language. So widening to 64 bits changes
-// nothing, and products of sums may be expanded.
+// nothing, and products of sums may be expanded. A quotient and its remainder join again:
+// `pm / n * n * lda + pm % n * lda` is pm*lda.
 
 #pragma once
 
@@ -67,6 +68,7 @@ public:
 
 private:
   Poly expand(const ir::Value *scalar);
+  Poly joined(Poly poly);
   std::optional<Affine> of_scalar(const ir::Value *value);
   std::optional<Affine> of_tile(const ir::Value *value);
 
