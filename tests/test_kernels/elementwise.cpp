@@ -120,43 +120,78 @@ std::vector<Run> rotations(const Variant &variant, std::mt19937 &random, const S
   return runs;
 }
 
-// The largest element of a group is a power of two times the limit, so scales and results are
-// exact. One group is 0, and `least` is its largest.
-std::vector<Run> quantizations(const Variant &variant, std::mt19937 &random, const Steps &) {
-  int size = variant.number("SIZE");
-  bool is_float = variant["OUT_TYPE"] == "e4m3";
-  double limit = is_float ? 448 : 127;
-  std::vector<Run> runs;
-  for (auto [m, n, group] : {std::tuple(2, 12, 12), {2, 2 * size + 7, 2 * size + 7}, {3, 40, 16}}) {
-    Run run;
+// Groups of a matrix with a transposed or plain matrix of scales. The largest element of a group is a
+// power of two times the limit, so scales and results are exact. One group is 0, and `least` is its
+// largest.
+struct Groups {
+  Groups(Run &run, const Variant &variant, std::mt19937 &random, int m, int n, int group,
+         bool is_transposed)
+      : is_transposed(is_transposed), group(group), is_float(variant["OUT_TYPE"] == "e4m3"),
+        limit(is_float ? 448 : 127), count((n + group - 1) / group) {
     run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
-    int groups = (n + group - 1) / group;
-    Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, &random);
-    Matrix q =
-        add_matrix(run.memory, "q", {is_float ? Elem::e4m3 : Elem::i8}, m, n, n + 1, nullptr);
-    Matrix scales = add_matrix(run.memory, "scales", {Elem::f32}, m, groups, groups + 1, nullptr);
-    auto scale_of = [](int64_t row, int64_t g) {
-      return row == 0 && g == 0 ? 0.25 : 1 << (row + g);
-    };
+    x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, &random);
+    q = add_matrix(run.memory, "q", {is_float ? Elem::e4m3 : Elem::i8}, m, n, n + 1, nullptr);
+    scales = is_transposed
+                 ? add_matrix(run.memory, "scales", {Elem::f32}, count, m, m + 1, nullptr)
+                 : add_matrix(run.memory, "scales", {Elem::f32}, m, count, count + 1, nullptr);
     for (int row = 0; row < m; row++)
       for (int i = 0; i < n; i++) {
         Element &element = run.memory[x.buffer].elements[x.at(row, i)];
-        int g = i / group;
         double value = i % group == 3 ? -limit : element.number;
-        element = Element::of_number(row == 0 && g == 0 ? 0 : value * scale_of(row, g));
+        element = Element::of_number(row + i / group == 0 ? 0 : value * scale_of(row, i / group));
       }
-    run.launch.grid = {m * groups, 1, 1};
     add_arguments(run, {x, q, scales}, {});
     run.launch.arguments.push_back(Element::of_number(limit / 4));
-    for (int64_t number : {int64_t(group), int64_t(m), int64_t(n), x.ld, q.ld, scales.ld})
-      run.launch.arguments.push_back(integer(number));
-    run.check = [=, group = group](const Memory &memory) {
-      return check_matrix(memory, q,
-                          [&](int64_t row, int64_t i) {
-                            return value_at(memory, x, row, i) / scale_of(row, i / group);
-                          }) +
-             check_matrix(memory, scales, scale_of);
-    };
+    run.check = [groups = *this](const Memory &memory) { return groups.check(memory); };
+  }
+
+  static double scale_of(int64_t row, int64_t g) {
+    return row + g == 0 ? 0.25 : 1 << (row + g) % 5;
+  }
+
+  std::string check(const Memory &memory) const {
+    return check_matrix(memory, q,
+                        [&](int64_t row, int64_t i) {
+                          return value_at(memory, x, row, i) / scale_of(row, i / group);
+                        }) +
+           check_matrix(memory, scales, [&](int64_t row, int64_t g) {
+             return is_transposed ? scale_of(g, row) : scale_of(row, g);
+           });
+  }
+
+  bool is_transposed;
+  int group;
+  bool is_float;
+  double limit;
+  int count;
+  Matrix x = {}, q = {}, scales = {};
+};
+
+std::vector<Run> quantizations(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int size = variant.number("SIZE");
+  std::vector<Run> runs;
+  for (auto [m, n, group] : {std::tuple(2, 12, 12), {2, 2 * size + 7, 2 * size + 7}, {3, 40, 16}}) {
+    Run run;
+    Groups groups(run, variant, random, m, n, group, false);
+    run.launch.grid = {m * groups.count, 1, 1};
+    add_arguments(run, {}, {group, m, n, groups.x.ld, groups.q.ld, groups.scales.ld});
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+// A part of a group; a part of a tile, and whole groups; several tiles.
+std::vector<Run> short_quantizations(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int size = variant.number("SIZE"), group = variant.number("GROUP");
+  std::vector<Run> runs;
+  for (auto [m, n] : {std::pair(2, 12), {3, 2 * group}, {2, 2 * size + group + 7}}) {
+    Run run;
+    bool is_transposed = n == 2 * group;
+    Groups groups(run, variant, random, m, n, group, is_transposed);
+    run.launch.grid = {m, (n + size - 1) / size, 1};
+    int64_t ld = groups.scales.ld;
+    add_arguments(run, {},
+                  {m, n, groups.x.ld, groups.q.ld, is_transposed ? 1 : ld, is_transposed ? ld : 1});
     runs.push_back(std::move(run));
   }
   return runs;
@@ -276,6 +311,7 @@ std::vector<TestKernel> elementwise_kernels() {
       {"kernels/glu.tc", false, units, {}},
       {"kernels/glu_backward.tc", false, unit_gradients, {}},
       {"kernels/quantize.tc", false, quantizations, {}},
+      {"kernels/quantize_groups.tc", false, short_quantizations, {}},
       {"kernels/rope.tc", false, rotations, {}},
   };
 }

@@ -1,4 +1,4 @@
-"""quantize: rounds groups of each row to e4m3 or int8, with one scale per group."""
+"""quantize, quantize_groups: round groups of each row to e4m3 or int8, with one scale per group."""
 
 from bench.families import Case, rows
 
@@ -26,6 +26,11 @@ class Quantize:
                      OUT=sizes.choose("e4m3", "int8"), TYPE=sizes.choose(*rows.TYPES))
         return found if 2**15 <= m * n <= 2**28 else None
 
+    def launches(self, b, shape, sets, **arguments):
+        groups = -(-shape["N"] // shape["GROUP"])
+        return rows.launches(b, f"quantize_{shape['TYPE']}_{shape['OUT']}", sets, group=shape["GROUP"], lds=groups,
+                             **arguments)
+
     def case(self, b, shape):
         import torch
 
@@ -38,8 +43,7 @@ class Quantize:
         sets = b.sets(size)
         x, q = b.random(sets, (m, n), kind), b.empty(sets, (m, n), out)
         scales = b.empty(sets, (m, groups), "float")
-        ours = rows.launches(b, f"quantize_{kind}_{out}", sets, x=x, q=q, scales=scales, least=LEAST,
-                             group=group, M=m, N=n, ldx=n, ldq=n, lds=groups)
+        ours = self.launches(b, shape, sets, x=x, q=q, scales=scales, least=LEAST, M=m, N=n, ldx=n, ldq=n)
         dtype = q[0].dtype
 
         def grouped(x):
@@ -77,4 +81,28 @@ class Quantize:
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(q[0], scales[0]))
 
 
-FAMILIES = [Quantize()]
+class QuantizeGroups(Quantize):
+    """Short groups, whose length is a template argument."""
+
+    name = "quantize_groups"
+
+    def fixed(self):
+        return [dict(M=m, N=n, GROUP=group, OUT=out, TYPE=kind) for kind, m, n, group, out in (
+            ("bfloat16", 8192, 7168, 128, "e4m3"), ("bfloat16", 32768, 2048, 128, "e4m3"),
+            ("bfloat16", 16, 8192, 128, "e4m3"), ("bfloat16", 16384, 512, 64, "e4m3"),
+            ("half", 8192, 8192, 128, "int8"), ("half", 4096, 4096, 32, "int8"),
+            ("float", 8192, 4096, 128, "e4m3"), ("bfloat16", 4097, 3001, 64, "int8"))]
+
+    def random(self, sizes):
+        m, n = sizes.size(1, 2**18), sizes.size(64, 65536)
+        found = dict(M=m, N=n, GROUP=sizes.choose(32, 64, 128), OUT=sizes.choose("e4m3", "int8"),
+                     TYPE=sizes.choose(*rows.TYPES))
+        return found if 2**15 <= m * n <= 2**28 else None
+
+    def launches(self, b, shape, sets, **arguments):
+        groups = -(-shape["N"] // shape["GROUP"])
+        return rows.launches(b, f"quantize_groups_{shape['TYPE']}_{shape['OUT']}_{shape['GROUP']}", sets,
+                             scale_row=groups, scale_group=1, **arguments)
+
+
+FAMILIES = [Quantize(), QuantizeGroups()]
