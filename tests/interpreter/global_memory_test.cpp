@@ -1,6 +1,7 @@
 // Tests interpreter/global_memory.cpp and memory.cpp. reports_test.cpp and poison_test.cpp test the
 // reports.
 
+#include "interpreter/arithmetic.h"
 #include "interpreter/programs.h"
 
 #include <doctest/doctest.h>
@@ -10,6 +11,7 @@
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
 using tritonc::ir::Elem;
+using tritonc::ir::Type;
 
 namespace {
 
@@ -99,4 +101,14 @@ TEST_CASE("Memory: rounds to its type, describes differences") {
   CHECK(a.at(Element::pointer(x, 2)) == nullptr);
   CHECK(a.at(Element::pointer(x, -1)) == nullptr);
   CHECK(a.at(Element::pointer(7)) == nullptr);
+}
+
+TEST_CASE("Memory: addresses of buffers") {
+  Memory memory;
+  int x = memory.add("x", Elem::f16, {3, 4}), y = memory.add("y", Elem::f64, {5});
+  int addresses = memory.add_addresses("addresses", {y, x});
+  Type i64 = Type::scalar(Elem::i64);
+  const Tile &elements = memory[addresses].elements;
+  CHECK(same(reinterpret(i64, Type::pointer(Elem::f64), elements[0]), Element::pointer(y)));
+  CHECK(same(reinterpret(i64, Type::pointer(Elem::f16), elements[1]), Element::pointer(x)));
 }

@@ -1,6 +1,8 @@
 // Implements the interpreter's global memory. See memory.h.
 
 #include "interpreter/memory.h"
+
+#include "interpreter/arithmetic.h"
 #include "interpreter/numbers.h"
 
 #include <bit>
@@ -28,6 +30,17 @@ int Memory::add(std::string name, Elem elem, const std::vector<double> &values) 
                                       ? Element::of_number(rounded(elem, values[i]))
                                       : Element::of_integer(wrapped(elem, int64_t(values[i])));
   return buffer;
+}
+
+int Memory::add_addresses(std::string name, const std::vector<int> &buffers) {
+  int added = add_unwritten(std::move(name), Elem::i64, buffers.size());
+  for (size_t i = 0; i < buffers.size(); i++) {
+    Type pointer = Type::pointer(buffers_[size_t(buffers[i])].elem);
+    Element &element = buffers_.back().elements[i];
+    element = reinterpret(pointer, Type::scalar(Elem::i64), Element::pointer(buffers[i]));
+    element.buffer = buffers[i];
+  }
+  return added;
 }
 
 int Memory::workspace(Elem elem, size_t count) {

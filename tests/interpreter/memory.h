@@ -18,7 +18,7 @@ namespace tritonc::interpreter {
 struct Element {
   int64_t integer = 0; // an integer, sign-extended; of a pointer: index in its buffer
   double number = 0;   // a floating-point value, exact in its type
-  int buffer = -1;     // of a pointer: buffer index; -1 = none
+  int buffer = -1;     // of a pointer, or an address in memory: buffer index; -1 = none
   bool poison = false; // no value
   bool recast = false; // a pointer cast from an integer or from another pointer type
 
@@ -46,6 +46,8 @@ public:
   int add_unwritten(std::string name, ir::Elem elem, size_t count);
   /// Adds a buffer with these values, each rounded or wrapped to `elem`. Returns its index.
   int add(std::string name, ir::Elem elem, const std::vector<double> &values);
+  /// Adds a buffer with the addresses of buffers, as i64. Returns its index.
+  int add_addresses(std::string name, const std::vector<int> &buffers);
 
   int size() const { return int(buffers_.size()); }
   Buffer &operator[](int buffer) { return buffers_[size_t(buffer)]; }

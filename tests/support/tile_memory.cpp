@@ -14,27 +14,31 @@ using interpreter::Element;
 // Little-endian machines only; the emulator runs on no others.
 TileMemory::TileMemory(const interpreter::Memory &memory) : shape_(memory) {
   for (int b = 0; b < shape_.size(); b++) {
+    size_t bytes = shape_[b].elements.size() * size_t(ir::bytes_of(shape_[b].elem));
+    buffers_.push_back(static_cast<std::byte *>(memory_.allocate(bytes)));
+  }
+  for (int b = 0; b < shape_.size(); b++) {
     const Buffer &buffer = shape_[b];
     size_t bytes = size_t(ir::bytes_of(buffer.elem));
-    auto *begin = static_cast<std::byte *>(memory_.allocate(buffer.elements.size() * bytes));
     for (size_t i = 0; i < buffer.elements.size(); i++) {
       if (buffer.elements[i].poison)
         continue;
-      uint64_t bits = interpreter::bits_of(buffer.elem, buffer.elements[i]);
-      std::memcpy(begin + i * bytes, &bits, bytes);
-      memory_.mark_initialized(begin + i * bytes, bytes);
+      uint64_t value = bits(ir::Type::scalar(buffer.elem), buffer.elements[i]);
+      std::byte *at = buffers_[size_t(b)] + i * bytes;
+      std::memcpy(at, &value, bytes);
+      memory_.mark_initialized(at, bytes);
     }
-    buffers_.push_back(begin);
   }
 }
 
 uint64_t TileMemory::bits(const ir::Type &type, const Element &element) const {
-  if (!type.is_pointer())
+  if (!type.is_pointer() && element.buffer < 0)
     return interpreter::bits_of(type.elem, element);
   if (element.buffer < 0)
     return 0;
   const std::byte *begin = buffers_[size_t(element.buffer)];
-  return uint64_t(uintptr_t(begin + element.integer * ir::bytes_of(type.elem)));
+  int64_t offset = type.is_pointer() ? element.integer * ir::bytes_of(type.elem) : 0;
+  return uint64_t(uintptr_t(begin + offset));
 }
 
 std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
@@ -80,6 +84,9 @@ interpreter::Memory TileMemory::read() const {
       const std::byte *at = buffers_[size_t(b)] + i * bytes;
       uint64_t bits = 0;
       std::memcpy(&bits, at, bytes);
+      const Element &before = shape_[b].elements[i];
+      if (before.buffer >= 0 && bits == this->bits(ir::Type::scalar(buffer.elem), before))
+        continue; // still the address of a buffer
       buffer.elements[i] = memory_.is_initialized(at, bytes)
                                ? interpreter::from_bits(buffer.elem, bits)
                                : Element::no_value();

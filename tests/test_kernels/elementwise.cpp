@@ -263,38 +263,97 @@ std::vector<Run> embedding_gradients(const Variant &variant, std::mt19937 &rando
   });
 }
 
-// Moments whose roots and quotients are exact: v stays 4, and sqrt(v / correction2) + epsilon is 8.
+// The parameters, gradients and moments of one tensor. Roots and quotients of the moments are exact:
+// v stays 4, and sqrt(v / correction2) + epsilon is 8.
+struct Step {
+  static constexpr double rate = 0.5, beta = 0.5, epsilon = 4, decay = 0.5, correction1 = 0.5,
+                          correction2 = 0.25;
+
+  Step(Memory &memory, Elem elem, int n, std::mt19937 &random) {
+    p = add_matrix(memory, "p", {elem}, 1, n, n, &random);
+    g = add_matrix(memory, "g", {elem}, 1, n, n, nullptr);
+    m = add_matrix(memory, "m", {Elem::f32}, 1, n, n, &random);
+    v = add_matrix(memory, "v", {Elem::f32}, 1, n, n, nullptr);
+    for (int i = 0; i < n; i++) {
+      memory[g.buffer].elements[size_t(i)] = Element::of_number(random() % 2 ? 2 : -2);
+      memory[v.buffer].elements[size_t(i)] = Element::of_number(4);
+    }
+  }
+
+  static void add_constants(Run &run) {
+    for (double number : {rate, beta, beta, epsilon, decay, correction1, correction2})
+      run.launch.arguments.push_back(Element::of_number(number));
+  }
+
+  std::string check(const Memory &before, const Memory &memory) const {
+    auto first = [&](int64_t, int64_t i) {
+      return 0.5 * value_at(before, m, 0, i) + 0.5 * value_at(before, g, 0, i);
+    };
+    auto parameter = [&](int64_t, int64_t i) {
+      double old = value_at(before, p, 0, i);
+      return old - rate * (first(0, i) / correction1 / 8 + decay * old);
+    };
+    return check_matrix(memory, p, parameter) + check_matrix(memory, m, first) +
+           check_matrix(memory, v, [](int64_t, int64_t) { return 4; });
+  }
+
+  Matrix p = {}, g = {}, m = {}, v = {};
+};
+
 std::vector<Run> adam_steps(const Variant &variant, std::mt19937 &random, const Steps &) {
   int size = variant.number("SIZE");
   std::vector<Run> runs;
   for (int n : {1, size, 2 * size + 9}) {
     Run run;
     run.text = "n=" + std::to_string(n);
-    Matrix p = add_matrix(run.memory, "p", {variant.type()}, 1, n, n, &random);
-    Matrix g = add_matrix(run.memory, "g", {variant.type()}, 1, n, n, nullptr);
-    Matrix m = add_matrix(run.memory, "m", {Elem::f32}, 1, n, n, &random);
-    Matrix v = add_matrix(run.memory, "v", {Elem::f32}, 1, n, n, nullptr);
-    for (int i = 0; i < n; i++) {
-      run.memory[g.buffer].elements[size_t(i)] = Element::of_number(random() % 2 ? 2 : -2);
-      run.memory[v.buffer].elements[size_t(i)] = Element::of_number(4);
-    }
+    Step step(run.memory, variant.type(), n, random);
     run.launch.grid = {(n + size - 1) / size, 1, 1};
-    add_arguments(run, {p, g, m, v}, {});
-    double rate = 0.5, beta = 0.5, epsilon = 4, decay = 0.5, correction1 = 0.5, correction2 = 0.25;
-    for (double number : {rate, beta, beta, epsilon, decay, correction1, correction2})
-      run.launch.arguments.push_back(Element::of_number(number));
+    add_arguments(run, {step.p, step.g, step.m, step.v}, {});
+    Step::add_constants(run);
     run.launch.arguments.push_back(integer(n));
-    Memory before = run.memory;
-    run.check = [=](const Memory &memory) {
-      auto first = [&](int64_t, int64_t i) {
-        return 0.5 * value_at(before, m, 0, i) + 0.5 * value_at(before, g, 0, i);
-      };
-      auto parameter = [&](int64_t, int64_t i) {
-        double old = value_at(before, p, 0, i);
-        return old - rate * (first(0, i) / correction1 / 8 + decay * old);
-      };
-      return check_matrix(memory, p, parameter) + check_matrix(memory, m, first) +
-             check_matrix(memory, v, [](int64_t, int64_t) { return 4; });
+    run.check = [step, before = run.memory](const Memory &memory) {
+      return step.check(before, memory);
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+// No tensor, one, several, and more than the kernel looks at in an iteration. Some are empty.
+std::vector<Run> adam_steps_of_tensors(const Variant &variant, std::mt19937 &random,
+                                       const Steps &) {
+  constexpr int part = 2048;
+  std::vector<Run> runs;
+  std::vector<std::vector<int>> lists = {{}, {5}, {part, 3, 0, 2 * part + 1, 0}};
+  lists.emplace_back(260, 1);
+  for (const std::vector<int> &list : lists) {
+    Run run;
+    run.text = "tensors=" + std::to_string(list.size());
+    std::vector<Step> steps;
+    std::vector<int> ps, gs, ms, vs;
+    std::vector<double> sizes(list.begin(), list.end()), ends;
+    int parts = 0;
+    for (int n : list) {
+      const Step &step = steps.emplace_back(run.memory, variant.type(), n, random);
+      ps.push_back(step.p.buffer);
+      gs.push_back(step.g.buffer);
+      ms.push_back(step.m.buffer);
+      vs.push_back(step.v.buffer);
+      ends.push_back(parts += (n + part - 1) / part);
+    }
+    run.launch.grid = {parts, 1, 1};
+    for (int buffer :
+         {run.memory.add_addresses("ps", ps), run.memory.add_addresses("gs", gs),
+          run.memory.add_addresses("ms", ms), run.memory.add_addresses("vs", vs),
+          run.memory.add("sizes", Elem::i32, sizes), run.memory.add("ends", Elem::i32, ends)})
+      run.launch.arguments.push_back(Element::pointer(buffer));
+    Step::add_constants(run);
+    add_arguments(run, {}, {int64_t(list.size()), parts});
+    run.check = [steps, before = run.memory](const Memory &memory) {
+      std::string wrong;
+      for (const Step &step : steps)
+        wrong += step.check(before, memory);
+      return wrong;
     };
     runs.push_back(std::move(run));
   }
@@ -306,6 +365,7 @@ std::vector<Run> adam_steps(const Variant &variant, std::mt19937 &random, const 
 std::vector<TestKernel> elementwise_kernels() {
   return {
       {"kernels/adam.tc", false, adam_steps, {}},
+      {"kernels/adam_tensors.tc", false, adam_steps_of_tensors, {}},
       {"kernels/embedding.tc", false, embeddings, {}},
       {"kernels/embedding_backward.tc", false, embedding_gradients, {}},
       {"kernels/glu.tc", false, units, {}},
