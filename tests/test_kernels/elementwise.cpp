@@ -3,6 +3,8 @@
 
 #include "test_kernels/test_kernel_parts.h"
 
+#include <algorithm>
+
 namespace tritonc::test {
 namespace {
 
@@ -263,6 +265,46 @@ std::vector<Run> embedding_gradients(const Variant &variant, std::mt19937 &rando
   });
 }
 
+// Ids without a row, of one row, and of several tiles of rows. One is too large, one negative.
+std::vector<Run> sorted_embedding_gradients(const Variant &variant, std::mt19937 &random,
+                                            const Steps &) {
+  constexpr int tm = 4, tn = 256;
+  std::vector<Run> runs;
+  for (int n : {1, 12, 2 * tn + 9}) {
+    Run run;
+    run.text = "N=" + std::to_string(n);
+    const std::vector<double> ids = {3, table_rows, 0, 2, -1}, counts = {1, 2, 2.0 * tm + 1, 0, 1};
+    std::vector<double> order, ends;
+    int m = 0;
+    for (double count : counts)
+      ends.push_back(m += int(count));
+    for (int row = 0; row < m; row++)
+      order.push_back(row);
+    std::shuffle(order.begin(), order.end(), random);
+    Matrix dy = add_matrix(run.memory, "dy", {variant.type()}, m, n, n + 3, &random);
+    run.launch.arguments = {Element::pointer(dy.buffer)};
+    for (int buffer :
+         {run.memory.add("order", Elem::i32, order), run.memory.add("ids", Elem::i32, ids),
+          run.memory.add("ends", Elem::i32, ends)})
+      run.launch.arguments.push_back(Element::pointer(buffer));
+    Matrix dtable = add_matrix(run.memory, "dtable", {Elem::f32}, table_rows, n, n + 1, &random);
+    run.launch.grid = {int(ids.size()), (n + tn - 1) / tn, 1};
+    add_arguments(run, {dtable}, {table_rows, int64_t(ids.size()), n, dy.ld, dtable.ld});
+    Memory before = run.memory;
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, dtable, [&](int64_t id, int64_t i) {
+        double sum = value_at(before, dtable, id, i);
+        for (size_t s = 0; s < ids.size(); s++)
+          for (double k = s ? ends[s - 1] : 0; int64_t(ids[s]) == id && k < ends[s]; k++)
+            sum += value_at(memory, dy, int64_t(order[size_t(k)]), i);
+        return sum;
+      });
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 // The parameters, gradients and moments of one tensor. Roots and quotients of the moments are exact:
 // v stays 4, and sqrt(v / correction2) + epsilon is 8.
 struct Step {
@@ -368,6 +410,7 @@ std::vector<TestKernel> elementwise_kernels() {
       {"kernels/adam_tensors.tc", false, adam_steps_of_tensors, {}},
       {"kernels/embedding.tc", false, embeddings, {}},
       {"kernels/embedding_backward.tc", false, embedding_gradients, {}},
+      {"kernels/embedding_backward_sorted.tc", false, sorted_embedding_gradients, {}},
       {"kernels/glu.tc", false, units, {}},
       {"kernels/glu_backward.tc", false, unit_gradients, {}},
       {"kernels/quantize.tc", false, quantizations, {}},

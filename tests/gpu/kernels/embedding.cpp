@@ -45,35 +45,77 @@ template <typename T> void gather(const RowSizes &sizes) {
   }
 }
 
-template <typename T> void scatter(const RowSizes &sizes) {
+// Checks launch(dy, ids, dtable), which adds the gradient to numbers that are there.
+template <typename T, typename Launch>
+void check_gradient(const std::string &what, const RowSizes &sizes, Launch launch) {
   Rows<T> dy(sizes.m, sizes.n, sizes.gap_in, draw<float>);
   Array<int> ids = make_ids(sizes.m);
-  for (const auto &tile : kernels::embedding_backward<T>::variants()) {
-    Rows<float> dtable(table_rows, sizes.n, sizes.gap_out);
-    dtable.set([](int row, int) { return row; });
-    std::vector<double> sums(size_t(table_rows) * size_t(sizes.n));
-    for (int row = 0; row < table_rows; row++)
-      for (int i = 0; i < sizes.n; i++)
-        sums[size_t(row) * size_t(sizes.n) + size_t(i)] = row;
-    for (int row = 0; row < sizes.m; row++)
-      for (int i = 0; i < sizes.n && exists(id_of(row)); i++)
-        sums[size_t(id_of(row)) * size_t(sizes.n) + size_t(i)] += dy.at(row, i);
-    std::string problem = outcome(kernels::embedding_backward<T>::launch({},
-                                                                         {.dy = dy.data(),
-                                                                          .ids = ids.data(),
-                                                                          .dtable = dtable.data(),
-                                                                          .V = table_rows,
-                                                                          .M = sizes.m,
-                                                                          .N = sizes.n,
-                                                                          .lddy = dy.ld,
-                                                                          .lddt = dtable.ld},
-                                                                         tile));
-    auto right = [&](int row, int i) { return sums[size_t(row) * size_t(sizes.n) + size_t(i)]; };
-    if (problem.empty()) // partial sums are up to 13 + M / 13
-      problem = dtable.wrong("dtable", right, 1e-6, 1e-6 * (13 + sizes.m));
-    check(text("embedding_backward<%s> TM=%d TN=%d", name_of<T>(), tile.TM, tile.TN) + sizes.text(),
-          problem);
+  Rows<float> dtable(table_rows, sizes.n, sizes.gap_out);
+  dtable.set([](int row, int) { return row; });
+  std::vector<double> sums(size_t(table_rows) * size_t(sizes.n));
+  for (int row = 0; row < table_rows; row++)
+    for (int i = 0; i < sizes.n; i++)
+      sums[size_t(row) * size_t(sizes.n) + size_t(i)] = row;
+  for (int row = 0; row < sizes.m; row++)
+    for (int i = 0; i < sizes.n && exists(id_of(row)); i++)
+      sums[size_t(id_of(row)) * size_t(sizes.n) + size_t(i)] += dy.at(row, i);
+  std::string problem = outcome(launch(dy, ids, dtable));
+  auto right = [&](int row, int i) { return sums[size_t(row) * size_t(sizes.n) + size_t(i)]; };
+  if (problem.empty()) // partial sums are up to 13 + M / 13
+    problem = dtable.wrong("dtable", right, 1e-6, 1e-6 * (13 + sizes.m));
+  check(what + sizes.text(), problem);
+}
+
+template <typename T> void scatter(const RowSizes &sizes) {
+  for (const auto &tile : kernels::embedding_backward<T>::variants())
+    check_gradient<T>(text("embedding_backward<%s> TM=%d TN=%d", name_of<T>(), tile.TM, tile.TN),
+                      sizes, [&](const auto &dy, const auto &ids, const auto &dtable) {
+                        return kernels::embedding_backward<T>::launch({},
+                                                                      {.dy = dy.data(),
+                                                                       .ids = ids.data(),
+                                                                       .dtable = dtable.data(),
+                                                                       .V = table_rows,
+                                                                       .M = dy.m,
+                                                                       .N = dy.n,
+                                                                       .lddy = dy.ld,
+                                                                       .lddt = dtable.ld},
+                                                                      tile);
+                      });
+}
+
+template <typename T> void sorted(const RowSizes &sizes) {
+  std::vector<int> rows(size_t(sizes.m)), different, ends;
+  for (int row = 0; row < sizes.m; row++)
+    rows[size_t(row)] = row;
+  std::stable_sort(rows.begin(), rows.end(), [](int a, int b) { return id_of(a) < id_of(b); });
+  for (int k = 0; k < sizes.m; k++) {
+    if (int id = id_of(rows[size_t(k)]); different.empty() || different.back() != id) {
+      different.push_back(id);
+      ends.push_back(k);
+    }
+    ends.back()++;
   }
+  auto copied = [](const std::vector<int> &values) {
+    Array<int> array(values.size());
+    size_t next = 0;
+    array.fill([&] { return values[next++]; });
+    return array;
+  };
+  Array<int> order = copied(rows), ids = copied(different), lasts = copied(ends);
+  check_gradient<T>(text("embedding_backward_sorted<%s>", name_of<T>()), sizes,
+                    [&](const auto &dy, const auto &, const auto &dtable) {
+                      return kernels::embedding_backward_sorted<T>::launch({},
+                                                                           {.dy = dy.data(),
+                                                                            .order = order.data(),
+                                                                            .ids = ids.data(),
+                                                                            .ends = lasts.data(),
+                                                                            .dtable = dtable.data(),
+                                                                            .V = table_rows,
+                                                                            .S = int(ids.size()),
+                                                                            .N = dy.n,
+                                                                            .lddy = dy.ld,
+                                                                            .lddt = dtable.ld});
+                    });
 }
 
 // Only the rows that have NaN or infinity get it.
@@ -122,8 +164,9 @@ template <typename T> void gathers() {
 template <typename T> void scatters() {
   nothing<T>();
   for (const RowSizes &sizes : row_sizes())
-    scatter<T>(sizes);
+    scatter<T>(sizes), sorted<T>(sizes);
   scatter<T>({40, 300, 0, 1});
+  sorted<T>({400, 300, 0, 1});
 }
 
 void test() {

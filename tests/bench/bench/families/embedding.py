@@ -1,4 +1,4 @@
-"""embedding: copies rows of a table; and the gradient of the table, by atomic additions in float."""
+"""embedding: copies rows of a table; and the gradient of the table in float, by atomic additions or sorted by ids."""
 
 from bench.families import Case, rows
 
@@ -58,6 +58,10 @@ class EmbeddingBackward(Embedding):
     """The gradient of the table starts at zeros, which neither we nor a peer write in the launch."""
 
     name, types = "embedding_backward", rows.TYPES
+    is_sorted = False
+
+    def launches(self, b, shape, sets, ids, **arguments):
+        return rows.launches(b, f"embedding_backward_{shape['TYPE']}", sets, ids=ids, M=shape["M"], **arguments)
 
     def external(self, record):
         return []  # the rows would be those of embedding
@@ -73,8 +77,7 @@ class EmbeddingBackward(Embedding):
         sets = b.sets(size)
         dy, ids = b.random(sets, (m, n), kind), b.random(sets, (m,), "int", 0, v - 1)
         dtable = [torch.zeros(v, n, device="cuda") for _ in range(sets)]
-        ours = rows.launches(b, f"embedding_backward_{kind}", sets, dy=dy, ids=ids, dtable=dtable, V=v, M=m,
-                             N=n, lddy=n, lddt=n)
+        ours = self.launches(b, shape, sets, ids, dy=dy, dtable=dtable, V=v, N=n, lddy=n, lddt=n)
 
         def error_of(part):
             numbers, values = ids[0].long(), dy[0][:, part].double()
@@ -89,12 +92,39 @@ class EmbeddingBackward(Embedding):
         def scatter(dy, ids, dtable):
             return dtable.index_add_(0, ids, dy.float())
 
+        def deterministic(dy, ids, dtable):
+            return dtable.index_put_((ids,), dy.float(), accumulate=True)
+
+        function = deterministic if self.is_sorted else scatter
+        long = [each.long() for each in ids] if self.is_sorted else ids
         others = [torch.zeros_like(each) for each in dtable]
         peers = b.peers(
-            PyTorch=lambda: pytorch.launches(scatter, dy, ids, others),
-            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(scatter), dy, ids, others),
+            PyTorch=lambda: pytorch.launches(function, dy, long, others),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(function), dy, long, others),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: dtable[0].zero_())
 
 
-FAMILIES = [Embedding(), EmbeddingBackward()]
+class EmbeddingBackwardSorted(EmbeddingBackward):
+    """The ids are sorted before the launch. PyTorch sorts them in each launch: its other kernel is not
+    deterministic."""
+
+    name, is_sorted = "embedding_backward_sorted", True
+
+    def launches(self, b, shape, sets, ids, **arguments):
+        import torch
+
+        lists = dict(order=[], ids=[], ends=[])
+        for each in ids:
+            values, order = each.sort(stable=True)
+            different, counts = values.unique_consecutive(return_counts=True)
+            for name, numbers in dict(order=order, ids=different, ends=counts.cumsum(0)).items():
+                lists[name].append(numbers.to(torch.int32))
+        bound = [rows.launches(b, f"embedding_backward_sorted_{shape['TYPE']}", 1, S=len(lists["ids"][i]),
+                               **{name: [value[i]] if isinstance(value, list) else value
+                                  for name, value in {**arguments, **lists}.items()})
+                 for i in range(sets)]
+        return lambda i: bound[i](0)
+
+
+FAMILIES = [Embedding(), EmbeddingBackward(), EmbeddingBackwardSorted()]
