@@ -105,44 +105,55 @@ std::vector<Run> inner_softmaxes(const Variant &variant, std::mt19937 &random, c
   return runs;
 }
 
-// The mask has two rows. Row 1 hides elements that equal the maximum.
+// A batch has two rows, and so has its mask. Row 1 hides elements that equal the maximum. A causal mask instead hides the
+// last element of rows 0 and 2, which equals the maximum.
 std::vector<Run> masked_softmaxes(const Variant &variant, std::mt19937 &, const Steps &) {
   constexpr int mask_rows = 2;
   std::vector<Run> runs;
-  bool keeps = variant["MASK_TYPE"] == "uint8";
+  bool keeps = variant["MASK_TYPE"] == "uint8", is_causal = variant["MASKED"] == "value";
   for (int n : lengths(variant))
     runs.push_back(run_of_rows(n, [&](Run &run) {
       Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), nullptr);
       Numbers of_mask = {keeps ? Elem::i8 : variant.type(), keeps};
-      Matrix mask = add_matrix(run.memory, "mask", of_mask, mask_rows, n, distance(n, 2), nullptr);
+      Matrix mask = {};
+      if (!is_causal)
+        mask = add_matrix(run.memory, "mask", of_mask, rows, n, distance(n, 2), nullptr);
       Matrix y = add_matrix(run.memory, "y", {variant.type()}, rows, n, distance(n, 1), nullptr);
-      for (int row = 0; row < mask_rows; row++)
-        for (int i = 0; i < n; i++) { // row 1 keeps every second column
-          bool is_seen = row == 0 || i % 2 == 0;
+      auto is_seen = [=](int64_t row, int64_t i) { // row 1 of the mask keeps every second column
+        int64_t query = row % mask_rows;
+        return is_causal ? i <= query + n - mask_rows : query == 0 || i % 2 == 0;
+      };
+      for (int row = 0; row < rows && !is_causal; row++)
+        for (int i = 0; i < n; i++)
           run.memory[mask.buffer].elements[mask.at(row, i)] =
-              keeps ? integer(is_seen) : Element::of_number(is_seen ? 2 : -INFINITY);
-        }
+              keeps ? integer(is_seen(row, i))
+                    : Element::of_number(is_seen(row, i) ? 2 : -INFINITY);
       for (int row = 0; row < rows; row++) {
+        const bool hides = is_causal && row % mask_rows == 0; // the last element
         std::vector<bool> is_top(size_t(n), false);
-        for (int i = 0; i < count_of(row, n); i++) // row 1 has one seen element
-          is_top[size_t(row % 2 ? i : n - 1 - i)] = true;
+        is_top.back() = hides;
+        for (int i = 0; i < count_of(row, n); i++)
+          if (int place = row % 2 ? i : n - 1 - i - hides; place >= 0)
+            is_top[size_t(place)] = true;
         fill_row(run, x, row, is_top, 8);
       }
       run.launch.arguments = {Element::pointer(x.buffer),
-                              Element::pointer(mask.buffer),
+                              is_causal ? Element::of_integer(0) : Element::pointer(mask.buffer),
                               Element::pointer(y.buffer),
                               Element::of_number(0.5),
                               integer(rows),
                               integer(n),
                               integer(mask_rows),
+                              integer(mask_rows),
                               integer(x.ld),
                               integer(mask.ld),
+                              integer(mask_rows * mask.ld),
                               integer(y.ld)};
       run.check = [=](const Memory &memory) {
         return check_matrix(memory, y, [&](int64_t row, int64_t column) {
-          int count = row % 2 ? 1 : count_of(row, n);
-          bool is_seen = row % 2 == 0 || column == 0;
-          return is_seen && value_at(memory, x, row, column) == 8 ? 1.0 / count : 0;
+          bool is_top = value_at(memory, x, row, column) == 8;
+          int count = row % 2 && !is_causal ? 1 : count_of(row, n); // row 1 has one seen element
+          return is_seen(row, column) && is_top ? 1.0 / count : 0;
         });
       };
     }));

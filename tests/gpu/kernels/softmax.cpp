@@ -107,26 +107,30 @@ template <typename T, typename Kernel, typename Row = Softmax> void special(cons
     }
 }
 
-// A mask whose rows are shared. One in seven elements is hidden, and all elements of mask row 1.
+// A mask whose rows are shared. One in seven elements is hidden, and all elements of mask row 1. Or a
+// causal mask: with more queries than elements, the first queries see none.
 template <typename T, kernels::MASK MASK> void masked(const RowSizes &sizes, int mask_rows) {
   using Kernel = kernels::softmax_masked<T, MASK>;
   using Mask = std::conditional_t<MASK == kernels::MASK::add, T, std::uint8_t>;
+  constexpr bool is_causal = MASK == kernels::MASK::causal;
   const double scale = 0.25;
   Rows<T> x(sizes.m, sizes.n, sizes.gap_in);
   x.set([](int row, int) { return uniform(-8, 8) + (row % 3 == 2 ? 200 : 0); });
-  Rows<Mask> mask(mask_rows, sizes.n, 3);
+  const int batch = 2 * mask_rows; // rows of a batch
+  Rows<Mask> mask((sizes.m + batch - 1) / batch * mask_rows, sizes.n, 3);
   mask.set([](int row, int column) {
     bool is_hidden = column % 7 == 3 || row == 1;
-    return MASK == kernels::MASK::keep ? (is_hidden ? 0 : 1 + column % 200)
-           : is_hidden                 ? -INFINITY
-                                       : float(uniform(-2, 2));
+    return MASK != kernels::MASK::add ? (is_hidden ? 0 : 1 + column % 200)
+           : is_hidden                ? -INFINITY
+                                      : float(uniform(-2, 2));
   });
   Rows<double> sums(sizes.m, sizes.n, 0);
   sums.set([&](int row, int column) {
-    double element = mask.at(row % mask_rows, column);
-    return MASK == kernels::MASK::add ? x.at(row, column) * scale + element
-           : element != 0             ? x.at(row, column) * scale
-                                      : -INFINITY;
+    double element = mask.at(row / batch * mask_rows + row % mask_rows, column),
+           score = x.at(row, column) * scale;
+    bool is_seen = MASK == kernels::MASK::keep ? element != 0
+                                               : column <= row % mask_rows + sizes.n - mask_rows;
+    return MASK == kernels::MASK::add ? score + element : is_seen ? score : -INFINITY;
   });
   std::vector<Softmax> rows;
   for (int row = 0; row < sizes.m; row++)
@@ -141,20 +145,25 @@ template <typename T, kernels::MASK MASK> void masked(const RowSizes &sizes, int
     Rows<T> &result = sizes.in_place ? given : y;
     std::string problem = outcome(Kernel::launch({},
                                                  {.x = given.data(),
-                                                  .mask = mask.data(),
+                                                  .mask = is_causal ? nullptr : mask.data(),
                                                   .y = result.data(),
                                                   .scale = float(scale),
                                                   .M = sizes.m,
                                                   .N = sizes.n,
                                                   .R = mask_rows,
+                                                  .B = batch,
                                                   .ldx = given.ld,
                                                   .ldm = mask.ld,
+                                                  .ldb = std::int64_t(mask_rows) * mask.ld,
                                                   .ldy = result.ld},
                                                  tile));
     if (problem.empty()) // the sums are rounded to float
       problem = result.wrong("y", right, rounding<T>() + 2e-5, Softmax::smallest<T>());
     check(text("softmax_masked<%s, %s> SIZE=%d R=%d", name_of<T>(),
-               MASK == kernels::MASK::add ? "add" : "keep", tile.SIZE, mask_rows) +
+               is_causal                    ? "causal"
+               : MASK == kernels::MASK::add ? "add"
+                                            : "keep",
+               tile.SIZE, mask_rows) +
               sizes.text(),
           problem);
   }
@@ -177,8 +186,10 @@ template <typename T> void special_masked() {
                                                   .M = x.m,
                                                   .N = n,
                                                   .R = 1,
+                                                  .B = 1,
                                                   .ldx = n,
                                                   .ldm = n,
+                                                  .ldb = 0,
                                                   .ldy = n},
                                                  tile));
     std::vector<Softmax> rows;
@@ -208,7 +219,7 @@ template <typename T, typename Kernel> void nothing(const char *kernel) {
                            arguments.x = arguments.y = y;
                          if constexpr (requires { arguments.mask; }) {
                            arguments.mask = y;
-                           arguments.R = 1;
+                           arguments.R = arguments.B = 1;
                          }
                          arguments.M = rows;
                          arguments.N = columns;
@@ -328,6 +339,7 @@ template <typename T> void softmaxes() {
     for (int mask_rows : {1, 2, 1000}) {
       masked<T, kernels::MASK::add>(sizes, mask_rows);
       masked<T, kernels::MASK::keep>(sizes, mask_rows);
+      masked<T, kernels::MASK::causal>(sizes, mask_rows);
     }
   }
 }

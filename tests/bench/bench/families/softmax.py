@@ -177,15 +177,16 @@ class SoftmaxMasked:
             (32768, 1024, 1024, "keep", "half"), (131072, 4096, 4096, "keep", "half"),
             (65536, 512, 512, "add", "bfloat16"), (98304, 2048, 2048, "add", "bfloat16"),
             (16384, 8191, 8191, "add", "half"), (32768, 4096, 1, "keep", "bfloat16"),
-            (16384, 2048, 2048, "add", "float"), (100000, 197, 197, "keep", "half"))]
+            (16384, 2048, 2048, "add", "float"), (100000, 197, 197, "keep", "half"),
+            (65536, 2048, 2048, "causal", "bfloat16"), (16384, 4096, 1024, "causal", "half"))]
 
     def external(self, record):
         return []  # the records have no masks
 
     def random(self, sizes):
         m, n = sizes.size(1, 2**20), sizes.size(9, 65536)
-        found = dict(M=m, N=n, R=sizes.choose(1, sizes.size(1, 4096)), MASK=sizes.choose("add", "keep"),
-                     TYPE=sizes.choose(*rows.TYPES))
+        found = dict(M=m, N=n, R=sizes.choose(1, sizes.size(1, min(n, 4096))),
+                     MASK=sizes.choose("add", "keep", "causal"), TYPE=sizes.choose(*rows.TYPES))
         return found if 2**15 <= m * n <= 2**28 else None
 
     def case(self, b, shape):
@@ -195,11 +196,15 @@ class SoftmaxMasked:
         from bench.peers import pytorch
 
         m, n, r, kind = shape["M"], shape["N"], shape["R"], shape["TYPE"]
-        keeps = shape["MASK"] == "keep"
-        size = 2 * m * n * rows.BYTES[kind] + min(m, r) * n * (1 if keeps else rows.BYTES[kind])
+        keeps, is_causal = shape["MASK"] != "add", shape["MASK"] == "causal"
+        of_mask = 0 if is_causal else 1 if keeps else rows.BYTES[kind]
+        size = 2 * m * n * rows.BYTES[kind] + min(m, r) * n * of_mask
         sets = b.sets(size)
         x, y = b.random(sets, (m, n), kind, -4, 4), b.empty(sets, (m, n), kind)
-        if keeps:
+        if is_causal:  # only for the peers
+            columns, queries = torch.arange(n, device="cuda"), torch.arange(r, device="cuda").view(-1, 1)
+            mask = [(columns <= queries + n - r).to(torch.uint8)] * sets
+        elif keeps:
             mask = b.random(sets, (r, n), "uint8", 0, 1)
             for each in mask:
                 each[:, 0] = 1  # PyTorch's softmax of a hidden row is NaN
@@ -207,8 +212,9 @@ class SoftmaxMasked:
             mask = b.random(sets, (r, n), kind, -2, 2)
             for each in mask:
                 each.masked_fill_(each < -1, float("-inf"))[:, 0] = 0
-        ours = rows.launches(b, f"softmax_masked_{kind}_{shape['MASK']}", sets, x=x, mask=mask, y=y,
-                             scale=self.scale, M=m, N=n, R=r, ldx=n, ldm=n, ldy=n)
+        ours = rows.launches(b, f"softmax_masked_{kind}_{shape['MASK']}", sets, x=x,
+                             mask=None if is_causal else mask, y=y,
+                             scale=self.scale, M=m, N=n, R=r, B=m, ldx=n, ldm=n, ldb=0, ldy=n)
 
         def scores(x, mask):
             if keeps:
