@@ -65,7 +65,7 @@ void Parser::choose_kernels(Program &program) {
       function.is_kernel = true; // the checker then checks them as kernels
   }
   // Pragmas before a device function belong to the next kernel.
-  for (size_t i = functions.size(); i-- > 0;) {
+  for (size_t i = 0; i < functions.size(); i++) {
     std::vector<Pragma> &pragmas = functions[i].pragmas;
     if (functions[i].is_kernel || pragmas.empty())
       continue;

@@ -280,6 +280,10 @@ TEST_CASE("parser: pragma belongs to the next or the only kernel") {
   CHECK(parsed.program.functions[1].pragmas.empty());
   Parsed behind("void f(int M) {}\n#pragma tritonc grid(M)\n");
   CHECK(behind.program.functions[0].pragmas.size() == 1);
+  Parsed before("#pragma tritonc grid(M)\nvoid f() {}\n#pragma tritonc require(M > 0)\n"
+                "void g() {}\n__global__ void h(int M) {}\n");
+  REQUIRE(before.program.functions[2].pragmas.size() == 2);
+  CHECK(before.program.functions[2].pragmas[0].name == "grid");
 }
 
 TEST_CASE("parser: host grid replaces the grids of all kernels") {
