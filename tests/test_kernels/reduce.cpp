@@ -122,11 +122,16 @@ std::vector<Run> means_and_variances(const Variant &variant, std::mt19937 &rando
   return runs;
 }
 
+// With WORDS (cumulative_sum_long): the programs share the rows. Small groups of tiles are tested, too.
 std::vector<Run> cumulative_sums(const Variant &variant, std::mt19937 &random, const Steps &) {
-  constexpr int rows = 3;
-  int size = variant.number("SIZE");
+  constexpr int rows = 3, max_elements = 40000;
+  const int size = variant.number("SIZE");
+  const int words = variant["WORDS"].empty() ? 0 : variant.number("WORDS");
+  std::vector<int> lengths = {1, 12, size, 2 * size + 9};
+  if (words && words * size <= max_elements)
+    lengths.push_back((words - 1) * size + 3);
   std::vector<Run> runs;
-  for (int n : {1, 12, size, 2 * size + 9}) {
+  for (int n : lengths) {
     Run run;
     run.text = "N=" + std::to_string(n);
     Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), &random);
@@ -139,14 +144,25 @@ std::vector<Run> cumulative_sums(const Variant &variant, std::mt19937 &random, c
         sums[y.at(row, i)] = rounded(variant.type(), sum);
       }
     }
-    run.launch.grid = {rows, 1, 1};
-    run.launch.arguments = {Element::pointer(x.buffer),
-                            Element::pointer(y.buffer),
-                            integer(rows),
-                            integer(n),
-                            integer(x.ld),
-                            integer(y.ld)};
-    run.check = [=](const Memory &memory) { return check_elements(memory, y.buffer, sums); };
+    const int tiles = (n + size - 1) / size;
+    run.launch.grid = {words ? rows * tiles : rows, 1, 1};
+    run.launch.arguments = {Element::pointer(x.buffer), Element::pointer(y.buffer)};
+    std::map<size_t, double> zeros;
+    int workspace = -1;
+    if (words) {
+      const int groups = (tiles + words - 2) / (words - 1);
+      const std::vector<double> values(size_t(2 + rows * groups * words));
+      for (size_t i = 0; i < values.size(); i++)
+        zeros[i] = 0;
+      workspace = run.memory.add("words", Elem::i64, values);
+      run.launch.arguments.push_back(Element::pointer(workspace));
+    }
+    for (int64_t number : {int64_t(rows), int64_t(n), x.ld, y.ld})
+      run.launch.arguments.push_back(integer(number));
+    run.check = [=](const Memory &memory) {
+      return check_elements(memory, y.buffer, sums) +
+             (words ? check_elements(memory, workspace, zeros) : "");
+    };
     runs.push_back(std::move(run));
   }
   return runs;
@@ -200,9 +216,12 @@ std::vector<Run> largest(const Variant &variant, std::mt19937 &random, const Ste
 } // namespace
 
 std::vector<TestKernel> reductions() {
+  TestKernel shared_rows = {"kernels/cumulative_sum_long.tc", false, cumulative_sums, {}};
+  shared_rows.locks = true;
   return {
       {"kernels/argmax.tc", false, found, {}},
       {"kernels/cumulative_sum.tc", false, cumulative_sums, {}},
+      shared_rows,
       {"kernels/moments.tc", false, means_and_variances, {}},
       {"kernels/reduce.tc", false, reduced, {}},
       {"kernels/top_k.tc", false, largest, {}},

@@ -1,5 +1,5 @@
 """reduce, argmax, moments: the sum, mean, L2 norm, max or min along an axis of a tensor or of a vector; the index
-of the max or min; the mean and the variance. cumulative_sum and top_k of rows."""
+of the max or min; the mean and the variance. cumulative_sum and top_k of rows; cumulative_sum_long of few rows."""
 
 import math
 
@@ -314,6 +314,9 @@ class CumulativeSum(rows.Rows):
     shapes += [("bfloat16", 8192, 8192), ("float", 32768, 4096), ("float", 16, 1048576)]
     columns, matrices = (64, 262144), 2
 
+    def workspace(self, m, n):
+        return {}
+
     def external(self, record):
         if record["op"] != "cumsum" or record["kind"] != "sum" or record["dtype"] not in RECORDED:
             return []
@@ -329,7 +332,7 @@ class CumulativeSum(rows.Rows):
         size = 2 * m * n * BYTES[kind]
         sets = b.sets(size)
         x, y = b.random(sets, (m, n), kind), b.empty(sets, (m, n), kind)
-        ours = launches(b, f"cumulative_sum_{kind}", sets, x=x, y=y, M=m, N=n, ldx=n, ldy=n)
+        ours = launches(b, f"{self.name}_{kind}", sets, x=x, y=y, M=m, N=n, ldx=n, ldy=n, **self.workspace(m, n))
 
         def error_of(part):
             values = x[0][part].double()
@@ -344,6 +347,26 @@ class CumulativeSum(rows.Rows):
             PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(lambda x: torch.cumsum(x, 1)), x),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
+
+
+class CumulativeSumLong(CumulativeSum):
+    """PyTorch's sums of one row are CUB's DeviceScan."""
+
+    name = "cumulative_sum_long"
+    shapes = [("half", 1, 1 << 28), ("float", 1, 1 << 26), ("float", 1, 10000003), ("half", 1, 1 << 20),
+              ("float", 16, 1048576), ("bfloat16", 4, 16000000), ("half", 64, 262144)]
+
+    def workspace(self, m, n):
+        import torch
+
+        return dict(words=torch.zeros(2 + 256 * m * -(-n // 31744), dtype=torch.int64, device="cuda"))
+
+    def external(self, record):
+        return []  # those of cumulative_sum
+
+    def random(self, sizes):
+        m, n = sizes.size(1, 64), sizes.size(65536, 1 << 28)
+        return dict(M=m, N=n, TYPE=sizes.choose(*TYPES)) if m * n <= 2**28 else None
 
 
 class TopK:
@@ -391,4 +414,4 @@ class TopK:
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(values[0], indices[0]))
 
 
-FAMILIES = [Reduce(), ReduceVector(), Argmax(), Moments(), CumulativeSum(), TopK()]
+FAMILIES = [Reduce(), ReduceVector(), Argmax(), Moments(), CumulativeSum(), CumulativeSumLong(), TopK()]
