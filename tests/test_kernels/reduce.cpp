@@ -172,8 +172,11 @@ std::vector<Run> cumulative_sums(const Variant &variant, std::mt19937 &random, c
 std::vector<Run> largest(const Variant &variant, std::mt19937 &random, const Steps &) {
   constexpr int rows = 3, ranks = 4;
   int size = variant.number("SIZE");
+  std::vector<int> lengths = {1, 12, size, 2 * size + 9};
+  if (size <= 128)
+    lengths.push_back(20 * size + 3);
   std::vector<Run> runs;
-  for (int n : {1, 12, size, 2 * size + 9}) {
+  for (int n : lengths) {
     Run run;
     run.text = "N=" + std::to_string(n);
     Matrix x = add_matrix(run.memory, "x", {variant.type()}, rows, n, distance(n, 3), &random);

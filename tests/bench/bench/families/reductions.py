@@ -377,7 +377,9 @@ class TopK:
     def fixed(self):
         return [dict(M=m, N=n, K=k, TYPE=kind) for m, n, k, kind in (
             (65536, 256, 8, "float"), (16384, 128, 8, "bfloat16"), (65536, 64, 2, "float"),
-            (32, 128256, 8, "half"), (4096, 4096, 4, "half"), (1000, 1001, 1, "float"))]
+            (32, 128256, 8, "half"), (4096, 4096, 4, "half"), (1000, 1001, 1, "float"),
+            (32, 128256, 50, "bfloat16"), (1, 151936, 64, "float"), (8192, 256, 64, "float"),
+            (1024, 32000, 40, "half"))]
 
     def external(self, record):
         if record["op"] != "other" or record.get("kind") != "topk" or record["dtype"] not in RECORDED:
@@ -385,8 +387,9 @@ class TopK:
         return [dict(M=record["rows"], N=record["columns"], K=record["k"], TYPE=RECORDED[record["dtype"]])]
 
     def random(self, sizes):
-        m, n, k = sizes.size(1, 2**18), sizes.size(16, 2**15), sizes.size(1, 16)
-        return dict(M=m, N=n, K=k, TYPE=sizes.choose(*TYPES)) if 2**14 <= m * n <= 2**26 else None
+        m, n, k = sizes.size(1, 2**18), sizes.size(16, 2**18), sizes.size(1, 64)
+        found = dict(M=m, N=n, K=k, TYPE=sizes.choose(*TYPES))
+        return found if 2**14 <= m * n <= 2**26 and k <= n else None
 
     def case(self, b, shape):
         import torch
