@@ -112,13 +112,19 @@ template <typename T, OP op, AXIS axis> void reduce(const char *type, const char
   }
 }
 
-template <typename T, AXIS axis> void moments(const char *type) {
+// `center`: a mean that is large relative to the deviation. `step`: added to the elements of the first
+// half, so that the first elements are far from the mean.
+template <typename T, AXIS axis> void moments(const char *type, double center, double step) {
   using Kernel = kernels::moments<T, axis>;
   for (const Layout &layout : layouts(axis == AXIS::last)) {
     Array<T> x(layout.x_size());
     fill(x, layout, false);
-    for (size_t i = 0; i < x.size(); i++) // a mean that is large relative to the deviation
-      x[i] = T(float(x.at(i) / 64 + 8));
+    for (int p = 0; p < layout.p; p++)
+      for (int q = 0; q < layout.q; q++)
+        for (int k = 0; k < layout.k; k++) {
+          T &element = x[layout.in_x(p, q, k)];
+          element = T(float(as_double(element) / 64 + center + (2 * k < layout.k ? step : 0)));
+        }
     if (layout.p * layout.q > 2 && layout.k) // of two results, one is NaN and one infinity
       for (int q : {1, 2}) {
         float unusual = q == 1 ? NAN : INFINITY;
@@ -136,7 +142,7 @@ template <typename T, AXIS axis> void moments(const char *type) {
           for (int k = 0; k < layout.k; k++)
             squares += std::pow(x.at(layout.in_x(p, q, k)) - mean, 2);
           means.set(layout.in_y(p, q), mean);
-          variances.set(layout.in_y(p, q), squares / (layout.k - correction));
+          variances.set(layout.in_y(p, q), layout.k ? squares / (layout.k - correction) : NAN);
         }
       for (const auto &tile : Kernel::variants()) {
         Array<float> mean(layout.y_size()), variance(layout.y_size());
@@ -157,9 +163,9 @@ template <typename T, AXIS axis> void moments(const char *type) {
           problem = compare(mean, means, 1e-5);
         if (problem.empty())
           problem = compare(variance, variances, 1e-4, 1e-9);
-        check(text("moments<%s, %s> TQ=%d SIZE=%d %d x %d x %d correction %d", type,
-                   axis == AXIS::last ? "last" : "inner", tile.TQ, tile.SIZE, layout.p, layout.q,
-                   layout.k, correction),
+        check(text("moments<%s, %s> TQ=%d SIZE=%d %d x %d x %d correction %d center %g step %g",
+                   type, axis == AXIS::last ? "last" : "inner", tile.TQ, tile.SIZE, layout.p,
+                   layout.q, layout.k, correction, center, step),
               problem);
       }
     }
@@ -312,7 +318,10 @@ template <typename T, AXIS axis> void along(const char *type) {
   reduce<T, OP::min, axis>(type, "min");
   find<T, OF::max, axis>(type);
   find<T, OF::min, axis>(type);
-  moments<T, axis>(type);
+  moments<T, axis>(type, 8, 0);
+  moments<T, axis>(type, 0, 100);
+  if (sizeof(T) == 4)
+    moments<T, axis>(type, 2300, 0); // 10000 standard deviations
 }
 
 template <typename T> void along(const char *type) {

@@ -293,7 +293,7 @@ class Moments:
 
         def error():
             right, center = torch.var_mean(x[0].double(), dim, correction=1)
-            of_mean = error_of_sum(k) / k
+            of_mean = 2 * error_of_sum(k) / k  # the distances from a pivot have another mean than 0
             return max(check.error(mean[0], center, of_mean),
                        check.error(variance[0], right, (sum_error(k, 32) + 8 * rows.UNIT) * right + of_mean**2))
 
