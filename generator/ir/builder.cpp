@@ -220,6 +220,15 @@ Op *Builder::while_loop(std::vector<Value *> carried) {
   return op;
 }
 
+Value *Builder::channel_op(Opcode code, Value *channel, Value *number, int64_t offset) {
+  const bool has_index = code == Opcode::put_ || code == Opcode::get_;
+  Op *op = create(code, {channel, number},
+                  std::vector<Type>(size_t(has_index), Type::scalar(Elem::i32)));
+  if (offset)
+    op->set(attr::offset_, offset);
+  return has_index ? op->result() : nullptr;
+}
+
 Op *Builder::for_loop(Value *iterations, std::vector<Value *> carried) {
   std::vector<Type> types = types_of(carried);
   carried.insert(carried.begin(), iterations);

@@ -71,6 +71,10 @@ public:
   Value *scan(Value *tile, int axis, std::string op);
   Value *gather(Value *tile, int axis, Value *indices);
 
+  /// A put, put_done, get or get_done of number `number` + `offset` of the channel. Returns the
+  /// index of the stage; null: of a put_done or get_done.
+  Value *channel_op(Opcode code, Value *channel, Value *number, int64_t offset = 0);
+
   /// Loops and branches get empty blocks with their arguments. Fill the blocks with other builders
   /// and end them with `condition` or `yield`.
   Op *while_loop(std::vector<Value *> carried);

@@ -239,6 +239,13 @@ const std::vector<Op *> &Users::of(const Value *value) const {
   return found == users_.end() ? none : found->second;
 }
 
+Block *partition_of(const Op &op) {
+  for (Block *block = op.parent; block->parent; block = block->parent->parent)
+    if (block->parent->is(Opcode::warp_specialize_))
+      return block;
+  return nullptr;
+}
+
 void erase(Op *op) {
   auto &ops = op->parent->ops;
   ops.erase(ops.begin() + op->parent->position_of(op));

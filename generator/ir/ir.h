@@ -258,6 +258,9 @@ private:
   std::unordered_map<const Value *, std::vector<Op *>> users_;
 };
 
+/// The block of a `warp_specialize` that contains `op`; null: none does.
+Block *partition_of(const Op &op);
+
 /// Removes `op` from its block. Its results must have no users.
 void erase(Op *op);
 

@@ -128,6 +128,10 @@ struct Parser {
   bool type(Type &result) {
     std::string name = word();
     result = Type();
+    if (name == "channel") {
+      result.kind = Type::Kind::channel;
+      return expect("[") && integers(result.shape, "]");
+    }
     bool wrapped = true;
     if (name == "ptr")
       result.kind = Type::Kind::pointer;

@@ -84,6 +84,9 @@ std::string text_of(const Type &type) {
   case Type::Kind::map:
     out = "map<" + out + ">";
     break;
+  case Type::Kind::channel:
+    out = "channel";
+    break;
   }
   if (type.is_scalar())
     return out;

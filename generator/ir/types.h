@@ -6,6 +6,7 @@
 // - view: the affine form of a pointer tile (a base and one stride per axis); never in registers
 // - shared: a buffer in shared memory
 // - map: a tensor map, the descriptor of a tensor for TMA
+// - channel: passes stages of buffers from one partition of a block's warps to another
 //
 // Integer types have no sign; operations do. The layout of a tile says where each element is. It is
 // empty until a pass assigns it.
@@ -34,11 +35,11 @@ std::optional<Elem> elem_named(std::string_view name);
 inline constexpr int max_rank = 5;
 
 struct Type {
-  enum class Kind : uint8_t { value, pointer, view, shared, map };
+  enum class Kind : uint8_t { value, pointer, view, shared, map, channel };
 
   Kind kind = Kind::value;
   Elem elem = Elem::i32;
-  Shape shape; // empty: scalar. shared: axis 0 is the stage. map: box of one copy
+  Shape shape; // empty: scalar. shared, channel: axis 0 is the stage. map: box of one copy
   std::shared_ptr<const LinearLayout> layout; // null: not assigned, or a scalar
 
   bool is_tile() const { return !shape.empty(); }
@@ -47,6 +48,7 @@ struct Type {
   bool is_view() const { return kind == Kind::view; }
   bool is_shared() const { return kind == Kind::shared; }
   bool is_map() const { return kind == Kind::map; }
+  bool is_channel() const { return kind == Kind::channel; }
   bool is_number() const { return kind == Kind::value; }
   int rank() const { return int(shape.size()); }
   int64_t elements() const { return element_count(shape); }
@@ -77,10 +79,11 @@ struct Type {
     return {Kind::shared, elem, std::move(shape), nullptr};
   }
   static Type map(Elem elem, Shape box) { return {Kind::map, elem, std::move(box), nullptr}; }
+  static Type channel(int64_t stages) { return {Kind::channel, Elem::i32, {stages}, nullptr}; }
 };
 
 /// Prints a type without its layout: `f32`, `f16[128,64]`, `ptr<f16>[64]`, `view<f16>[128,64]`,
-/// `shared<f16>[2,128,64]`, `map<f16>[64,64]`.
+/// `shared<f16>[2,128,64]`, `map<f16>[64,64]`, `channel[4]`.
 std::string text_of(const Type &type);
 
 } // namespace tritonc::ir

@@ -3,6 +3,7 @@
 // Tested by tests/unit/ir/verifier_test.cpp.
 
 #include "ir/verifier.h"
+#include "ir/channels.h"
 #include "ir/checks.h"
 #include "ir/printer.h"
 
@@ -58,8 +59,8 @@ struct Verifier {
     if (!errors.empty())
       return;
     for (const int64_t &extent : type.shape) {
-      // Only axis 0 of a buffer, its number of stages, may have any extent.
-      bool is_stages = type.is_shared() && &extent == &type.shape[0];
+      // Only axis 0 of a buffer or channel, its number of stages, may have any extent.
+      bool is_stages = (type.is_shared() || type.is_channel()) && &extent == &type.shape[0];
       bool power = extent > 0 && std::has_single_bit(uint64_t(extent));
       check(power || is_stages, "extents are powers of two");
       check(extent > 0 || !is_stages, "a buffer has at least one stage");
@@ -372,9 +373,15 @@ struct Verifier {
   }
 
   void tma_load_async(const Op &op) {
-    if (!buffer(op, 1) || !mbarrier(op, 3))
+    const Value *buffers = op.operand(1), *channel = op.operand(3);
+    if (!buffer(op, 1) || !(channel->type.is_channel() || mbarrier(op, 3)))
       return;
-    const Type &into = op.operand(1)->type;
+    if (channel->type.is_channel())
+      check(channel_of(op, 3) && is_operand(*channel->op, buffers) &&
+                op.operand(2) == op.operand(4) && op.operand(2)->op &&
+                op.operand(2)->op->is(Opcode::put_) && op.operand(2)->op->operand(0) == channel,
+            "copies to a channel go to a stage of its buffers that was put");
+    const Type &into = buffers->type;
     mapped(op, Shape(into.shape.begin() + 1, into.shape.end()), into.elem, 5);
   }
 
@@ -391,6 +398,32 @@ struct Verifier {
     check(is_array, "mbarriers are a result of `mbarriers`");
     check(op.operand(first + 1)->type == Type::scalar(Elem::i32), "a stage index is an i32");
     return is_array;
+  }
+
+  bool channel_of(const Op &op, size_t operand) {
+    const Op *made = op.operand(operand)->op;
+    check(made && made->is(Opcode::channel_), "a channel is a result of `channel`");
+    return made && made->is(Opcode::channel_);
+  }
+
+  static bool is_operand(const Op &op, const Value *value) {
+    return std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end();
+  }
+
+  void channel(const Op &op) {
+    const Type &type = op.result()->type;
+    check(type.is_channel() && type.rank() == 1, "the result is a channel");
+    for (const Value *buffer : op.operands)
+      check(buffer->type.is_shared() && type.is_channel() && buffer->type.shape[0] == type.shape[0],
+            "the buffers of a channel have its stages");
+  }
+
+  void channel_op(const Op &op) {
+    channel_of(op, 0);
+    check(op.operand(1)->type == Type::scalar(Elem::i32), "a number is an i32");
+    check(op.results.empty() || op.result()->type == Type::scalar(Elem::i32),
+          "the index of a stage is an i32");
+    check(partition_of(op), "a partition puts or gets");
   }
 
   void wgmma_ss(const Op &op) {
@@ -747,13 +780,18 @@ struct Verifier {
       yields(*op.blocks[0], Opcode::yield_, {});
       return yields(*op.blocks[1], Opcode::yield_, {});
     case Opcode::consumer_group_id_: {
-      const Block *own = op.parent;
-      while (own->parent && !own->parent->is(Opcode::warp_specialize_))
-        own = own->parent->parent;
-      return check(own->parent && own == own->parent->blocks[0] &&
+      const Block *own = partition_of(op);
+      return check(own && own == own->parent->blocks[0] &&
                        op.result()->type == Type::scalar(Elem::i32),
                    "`consumer_group_id` is in the first block of `warp_specialize`");
     }
+    case Opcode::channel_:
+      return channel(op);
+    case Opcode::put_:
+    case Opcode::put_done_:
+    case Opcode::get_:
+    case Opcode::get_done_:
+      return channel_op(op);
     case Opcode::mbarriers_: {
       const Type &array = op.result()->type;
       return check(array.is_shared() && array.elem == Elem::i64 &&
@@ -803,8 +841,9 @@ struct Verifier {
     switch (info(op.code).effect) {
     case Effect::write:
       return op.results.size() == (op.is_atomic() ? 1 : 0);
-    case Effect::shared_write:
     case Effect::sync:
+      return op.results.size() == size_t(op.is(Opcode::put_) || op.is(Opcode::get_));
+    case Effect::shared_write:
     case Effect::io:
     case Effect::host:
       return op.results.empty();
@@ -865,6 +904,8 @@ std::string verify(const Function &fn) {
   if (!verifier.errors.empty())
     return verifier.errors;
   verifier.block(*fn.body);
+  if (verifier.errors.empty())
+    verifier.errors = check_channels(fn);
   if (verifier.errors.empty() &&
       (!fn.body->terminator() || !fn.body->terminator()->is(Opcode::return_)))
     return "@" + fn.name + ": a function ends in `return`\n";

@@ -8,6 +8,7 @@
 //   types of the values that the enclosing operation carries or returns.
 // - Tile extents are powers of two. A tile has at most 2^20 elements and 5 axes.
 // - Operand and result types match the operation's row in ops.def.
+// - Channels: see channels.h.
 // - A layout has the shape of its tile and covers it: some register holds every element. All
 //   operands and results of an arithmetic operation have the same layout, or none has a layout.
 

@@ -82,10 +82,7 @@ struct State {
 
   // Whether each consumer group has its own copy of the buffer.
   bool is_of_consumer_group(const Op &alloc) const {
-    const Op *outer = &alloc;
-    while (outer->parent->parent)
-      outer = outer->parent->parent;
-    return fn.consumer_groups > 1 && outer != &alloc && outer->is(Opcode::warp_specialize_);
+    return fn.consumer_groups > 1 && partition_of(alloc);
   }
 
   // The operation in `block` that contains `user`: an access in a loop counts as the whole loop.

@@ -408,10 +408,8 @@ struct State {
 
   // Whether the producer warps run `op`.
   static bool is_by_producers(const Op &op) {
-    const Block *block = op.parent;
-    while (block->parent && !block->parent->is(Opcode::warp_specialize_))
-      block = block->parent->parent;
-    return block->parent && block == block->parent->blocks[1];
+    const Block *partition = partition_of(op);
+    return partition && partition == partition->parent->blocks[1];
   }
 
   // Producer warps store whole 32-bit words to shared memory, even where they can load only parts

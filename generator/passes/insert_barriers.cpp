@@ -47,7 +47,7 @@
 //          else points to memory that is `__noalias`.
 //
 //          TMA, producer warps, and the tensor cores access a circular buffer in the order that the
-//          mbarriers of specialize_warps give. Producer warps have no other accesses, so the pass
+//          mbarriers of lower_channels give. Producer warps have no other accesses, so the pass
 //          skips their part.
 //          Cost: the pass gives equal places in global memory one number, and looks pending
 //          accesses up by it. So its time grows as n log n with the number of operations, and with

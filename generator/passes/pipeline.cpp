@@ -24,6 +24,7 @@
 #include "passes/interleave_copies.h"
 #include "passes/issue_wgmma_async.h"
 #include "passes/join_rows.h"
+#include "passes/lower_channels.h"
 #include "passes/lower_cluster_reductions.h"
 #include "passes/lower_gathers.h"
 #include "passes/lower_layout_conversions.h"
@@ -173,6 +174,9 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("lower_layout_conversions", lower_layout_conversions, gpu);
   run("lower_gathers", lower_gathers);
   run("lower_cluster_reductions", lower_cluster_reductions);
+
+  // Channels between partitions become mbarriers.
+  run("lower_channels", lower_channels);
 
   // From here on: every tile has a layout, and no pass adds an access to shared memory.
 

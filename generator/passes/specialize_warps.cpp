@@ -3,10 +3,10 @@
 //     for_loop %n, %zero {                     warp_specialize {
 //       (%t, %acc)                               for_loop %n, %step, %zero {
 //       %a = tma_load %m, ...                      (%t, %s, %acc)
-//       %b = tma_load %w, ...                      mbarrier_wait %full, stage of %s, phase of %s
-//       %d = dot %a, %b, %acc             =>       %p = wgmma_ss %as, stage, %bs, stage, %acc
+//       %b = tma_load %w, ...                      %i = get %operands, %s
+//       %d = dot %a, %b, %acc             =>       %p = wgmma_ss %as, %i, %bs, %i, %acc
 //       yield %d                                   %d = wgmma_wait %p {pending = 1}
-//     }                                            if %t > 0: mbarrier_arrive %empty, stage before
+//     }                                            if %t > 0: get_done %operands, %s {offset = -1}
 //     store %v, %d                                 yield %s + 1, %d
 //                                                }
 //                                                %e = wgmma_wait %d {pending = 0}
@@ -14,10 +14,10 @@
 //                                              } {
 //                                                for_loop %n, %step {
 //                                                  (%t, %s)
-//                                                  mbarrier_wait %empty, stage of %s, other phase
-//                                                  mbarrier_arrive %full, stage {bytes}
-//                                                  tma_load_async %m, %as, stage, %full, stage, ...
-//                                                  tma_load_async %w, %bs, stage, ...
+//                                                  %i = put %operands, %s
+//                                                  tma_load_async %m, %as, %i, %operands, %i, ...
+//                                                  tma_load_async %w, %bs, %i, %operands, %i, ...
+//                                                  put_done %operands, %s
 //                                                  yield %s + 1
 //                                                }
 //                                              }
@@ -25,14 +25,13 @@
 // The producer thread runs ahead of the consumers as far as there are empty stages. The tensor
 // cores have the next matmul queued while one is in flight, and never wait for copy instructions.
 //
-// Method:  Circular buffer. A stage is full when all of its bytes have arrived. It is empty when
-//          every consumer warp has arrived, after the matmul that read it. One matmul stays in
-//          flight, so iteration t releases the stage of iteration t - 1. The stage of the last
-//          iteration is released after the loop, if an outer loop may run the mainloop again.
+// Method:  A channel passes the stages of a circular buffer from the producer to the consumers. One
+//          matmul stays in flight, so iteration t releases the stage of iteration t - 1. The stage
+//          of the last iteration is released after the loop, if an outer loop may run the mainloop
+//          again.
 //
 //          K iterations are counted from the start of the block, over all loops around the matmul.
-//          Iteration s uses stage s mod n in phase (s / n) mod 2. The producer waits for the phase
-//          before that. On mbarriers that were never used, that phase counts as completed.
+//          These are the numbers in the channel.
 //
 //          Accumulators that start from zero are not set to zero: the first wgmma of the loop
 //          ignores them. That needs at least one iteration. After set_k_tile a loop without
@@ -51,48 +50,43 @@
 //                (%t, %s)
 //                %a0 = load part of %v, inside %limits
 //                %a1 = load next part of %v, ...
-//                mbarrier_wait %empty, stage of %s, other phase
-//                shared_store %a0, %as, stage {origin = [0,0]}
+//                %i = put %operands, %s
+//                shared_store %a0, %as, %i {origin = [0,0]}
 //                %b0 = load part of %w, ...
-//                shared_store %a1, %as, stage {origin = [64,0]}
+//                shared_store %a1, %as, %i {origin = [64,0]}
 //                ...
-//                proxy_fence
-//                mbarrier_arrive %full, stage
+//                put_done %operands, %s
 //                yield %s + 1
 //              }
 //
 //          A part is as large as the registers of the producer threads allow. While one part is
-//          stored, the next one loads. A stage is full when every producer warp has arrived, after
-//          the fence that makes its writes visible to the tensor cores. Producer warps wait only
-//          for the circular buffer, not for each other.
+//          stored, the next one loads. Producer warps wait only for the circular buffer, not for
+//          each other.
 //
 //          A from registers. wgmma reads an operand from shared memory if it is contiguous along K,
 //          or if its elements have 16 bits. Any other A is loaded into registers by the consumer
 //          warps, one slice of K at a time:
 //
-//              %f = shared_load %as, stage {origin = [0,8], perm = [1,0]}
-//              %p = wgmma_rs %f, %bs, stage, %acc {origin = [8,0], rows = [2,16,4,1,8,32]}
+//              %f = shared_load %as, %i {origin = [0,8], perm = [1,0]}
+//              %p = wgmma_rs %f, %bs, %i, %acc {origin = [8,0], rows = [2,16,4,1,8,32]}
 //              %d = wgmma_wait %p {pending = 3}
 //
 //          A few slices are in flight while the next one is loaded, into the registers of the slice
 //          that the wait has completed. Any rows of the accumulator may form an instruction. {rows}
-//          chooses them so that the loads have no bank conflicts. The threads of a warp read the
-//          stage, not the tensor cores. So a warp releases it only once all of its threads have
-//          read ({per_warp}).
+//          chooses them so that the loads have no bank conflicts.
 //
-//          Multicast. Each block of a cluster copies a part of an operand's tile to all blocks. So a
-//          stage is empty when the warps of all blocks have arrived, each in all blocks. A stage is
-//          full after the bytes of all blocks. The blocks synchronize before the first copy, and at
-//          the end: a block must not end while others arrive at its mbarriers.
+//          Multicast. Each block of a cluster copies a part of an operand's tile to all blocks. The
+//          blocks synchronize before the first copy, and at the end: a block must not end while
+//          others arrive at its mbarriers.
 //
 //          By mma. Where the GPU has no wgmma, the warps load fragments of both operands. The
-//          fragments are in registers, so each warp releases the stage of this iteration:
+//          fragments are in registers, so the stage of this iteration is released:
 //
-//              mbarrier_wait %full, stage of %s, phase of %s
-//              %a = shared_load %as, stage {strided_access}
-//              %b = shared_load %bs, stage {strided_access}
+//              %i = get %operands, %s
+//              %a = shared_load %as, %i {strided_access}
+//              %b = shared_load %bs, %i {strided_access}
 //              %d = dot %a, %b, %acc              (split_dots_along_k cuts it into slices)
-//              mbarrier_arrive %empty, stage {per_warp}
+//              get_done %operands, %s
 //              yield %d, %s + 1
 //
 //          Registers are scarce then. Most such GPUs cannot move registers between warps, and
@@ -108,20 +102,20 @@
 //                (%r)                        for_loop (%waves + 1 - %group) / 2 {
 //                for_loop %n, %zero {          (%u)
 //                  ...                         %r = 2 * %u + %group
-//                }                             mbarrier_wait %turns, stage of %r + 1, other phase
+//                }                             get %turns, %r {offset = -1}
 //                store %v, %d           =>     for_loop %n, %r * %n, %zero {
 //              }                                 (%t, %s, %acc)
 //                                                ...
 //                                              }
-//                                              mbarrier_arrive %turns, stage of %r
+//                                              put_done %turns, %r
 //                                              %e = wgmma_wait %d {pending = 0}
 //                                              store %v, %e
 //                                            }
 //
-//          The producer copies for both groups, tile by tile. A group must not wait for its first
-//          stage before the other group has reached its last stage: a wait sees only the parity of
-//          a phase, and would mistake a much older phase for its own. So the groups take turns. The
-//          turn of tile r ends when its warps arrive at stage r mod 2 of %turns.
+//          The producer copies for both groups, tile by tile. A group must not get its first stage
+//          before the other group has got its last one: a wait sees only the parity of a phase, and
+//          would mistake a much older phase for its own. So the groups take turns, by a channel
+//          without buffers: the turn of tile r begins when that of tile r - 1 ends.
 // Needs:   lower_to_tma or schedule.producer_warps; select_mma. Ping-pong: make_persistent, and the
 //          same number of mainloop iterations in each program.
 // Ensures: the matmul is a wgmma_ss, several wgmma_rs, or a dot of shared_loads. The tma_loads or
@@ -179,9 +173,9 @@ struct State {
   const Gpu &gpu;
   const Schedule &schedule;
   MatmulLoop matmul;
-  Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
-  Value *turns = nullptr; // mbarriers of consumer groups; null = one group
-  int64_t stages = 0, stage_bytes = 0;
+  Value *buffers[2] = {};
+  Value *operands = nullptr, *turns = nullptr; // channels; no turns: one consumer group
+  int64_t stages = 0;
   std::vector<int64_t> warpgroups = {};
   std::vector<int64_t> rows = {}; // {rows}, if A comes from registers; else empty
   Location location = {};
@@ -208,11 +202,10 @@ struct State {
     return buffer;
   }
 
-  Value *make_mbarriers(Builder &builder, const char *name, int64_t many, int64_t arrivals) {
-    Op *op = builder.create(Opcode::mbarriers_, {}, {Type::shared(Elem::i64, {many, 1})});
-    op->set(attr::arrivals_, arrivals);
-    op->result()->name = name;
-    return op->result();
+  Value *make_channel(Builder &builder, const char *name, std::vector<Value *> of, int64_t many) {
+    Value *channel = builder.create(Opcode::channel_, of, {Type::channel(many)})->result();
+    channel->name = name;
+    return channel;
   }
 
   // {rows} if A must come from registers; else empty. Elements that threads copy have 16 bits, so
@@ -233,48 +226,18 @@ struct State {
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *matmul.operands[i].load);
     rows = rows_of_instruction();
-    full = make_mbarriers(builder, "full", stages, copies_by_threads() ? fn.producer_warps : 1);
-    empty = make_mbarriers(builder, "empty", stages, fn.warps * schedule.multicast);
+    operands = make_channel(builder, "operands", {buffers[0], buffers[1]}, stages);
     if (fn.consumer_groups > 1)
-      turns = make_mbarriers(builder, "turns", fn.consumer_groups, fn.warps);
-  }
-
-  Value *stage_op(Builder &builder, Opcode code, Value *step, int64_t ahead, int64_t many) {
-    Op *op = builder.create(code, {step}, {Type::scalar(Elem::i32)});
-    op->set(attr::offset_, ahead);
-    op->set(attr::stages_, many);
-    return op->result();
-  }
-  Value *stage_of(Builder &builder, Value *step, int64_t ahead = 0) {
-    return stage_op(builder, Opcode::stage_index_, step, ahead, stages);
-  }
-  Value *phase_of(Builder &builder, Value *step) {
-    return stage_op(builder, Opcode::stage_phase_, step, 0, stages);
-  }
-
-  // On mbarriers that were never used, the phase before the first one counts as completed.
-  void wait_for_phase_before(Builder &builder, Value *mbarriers, Value *stage, Value *phase) {
-    Value *before = builder.binary(Opcode::xor_, phase, builder.i32(1));
-    builder.create(Opcode::mbarrier_wait_, {mbarriers, stage, before});
+      turns = make_channel(builder, "turns", {}, fn.consumer_groups);
   }
 
   // --- The consumer warps ---
-
-  // With multicast, each block of the cluster writes to the stages of all.
-  Op *release(Builder &builder, Value *stage) {
-    Op *arrive = builder.create(Opcode::mbarrier_arrive_, {empty, stage});
-    if (schedule.multicast > 1)
-      arrive->set(attr::cluster_, schedule.multicast);
-    return arrive;
-  }
 
   void release_previous(Builder &builder, Value *exists, Value *step) {
     Op *branch = builder.if_else(exists, {});
     Builder inside(fn, branch->blocks[0]);
     inside.set_location(location);
-    Op *arrive = release(inside, stage_of(inside, step, -1));
-    if (is_left_from_registers())
-      arrive->set(attr::per_warp_);
+    inside.channel_op(Opcode::get_done_, operands, step, -1);
     inside.yield({});
     Builder(fn, branch->blocks[1]).yield({});
   }
@@ -328,16 +291,11 @@ struct State {
 
     Builder before = Builder::before(fn, matmul.loop);
     before.set_location(location);
-    auto of_round_before = [&](Opcode code) {
-      return stage_op(before, code, mine, fn.consumer_groups - 1, fn.consumer_groups);
-    };
-    Value *stage = of_round_before(Opcode::stage_index_);
-    wait_for_phase_before(before, turns, stage, of_round_before(Opcode::stage_phase_));
+    before.channel_op(Opcode::get_, turns, mine, -1);
     multiply_in(matmul.loop, before.mul(mine, matmul.loop->operand(0)));
     Builder after = Builder::after(fn, matmul.loop);
     after.set_location(location);
-    after.create(Opcode::mbarrier_arrive_,
-                 {turns, stage_op(after, Opcode::stage_index_, mine, 0, fn.consumer_groups)});
+    after.channel_op(Opcode::put_done_, turns, mine);
   }
 
   bool is_left_from_registers() const { return !rows.empty(); }
@@ -411,11 +369,8 @@ struct State {
   }
 
   // Multiplies by mma, from fragments that the warps load from the stage.
-  void multiply_by_warps(Builder &builder, Value *stage) {
+  void multiply_by_warps(Builder &builder, Value *stage, Value *step) {
     Op *dot = matmul.dot;
-    // LLVM turns a remainder into products of counters, and keeps one of them for each address.
-    if ((stages & (stages - 1)) != 0)
-      stage = builder.no_hoist(stage);
     for (size_t i : {0, 1}) {
       const LoadedOperand &operand = matmul.operands[i];
       builder.set_location(operand.load->location);
@@ -427,7 +382,7 @@ struct State {
     }
     Builder after = Builder::after(fn, dot);
     after.set_location(location);
-    release(after, stage)->set(attr::per_warp_);
+    after.channel_op(Opcode::get_done_, operands, step);
     builder.set_location(location);
   }
 
@@ -435,10 +390,9 @@ struct State {
     Op *dot = matmul.dot;
     Builder builder = Builder::before(fn, dot);
     builder.set_location(location);
-    Value *stage = stage_of(builder, step);
-    builder.create(Opcode::mbarrier_wait_, {full, stage, phase_of(builder, step)});
+    Value *stage = builder.channel_op(Opcode::get_, operands, step);
     if (is_by_warps()) {
-      multiply_by_warps(builder, stage);
+      multiply_by_warps(builder, stage, step);
       return builder.add(step, builder.i32(1));
     }
     Value *iteration = matmul.loop->blocks[0]->arguments[0];
@@ -506,26 +460,22 @@ struct State {
     return loop;
   }
 
-  void wait_until_empty(Builder &builder, Value *stage, Value *step) {
-    wait_for_phase_before(builder, empty, stage, phase_of(builder, step));
-  }
-
   void copy_operands(Builder &builder, Value *step, Copies &copies) {
     if (copies_by_threads())
       return copy_by_threads(builder, step, copies);
-    Value *stage = stage_of(builder, step);
-    wait_until_empty(builder, stage, step);
-    builder.create(Opcode::mbarrier_arrive_, {full, stage})->set(attr::bytes_, stage_bytes);
+    Value *stage = builder.channel_op(Opcode::put_, operands, step);
     for (int i : {0, 1}) {
       const Op &load = *matmul.operands[i].load;
       builder.set_location(load.location);
-      std::vector<Value *> operands = {load.operand(0), buffers[i], stage, full, stage};
+      std::vector<Value *> of_copy = {load.operand(0), buffers[i], stage, operands, stage};
       for (size_t d = 1; d < load.operands.size(); d++)
-        operands.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
-      Op *copy = builder.create(Opcode::tma_load_async_, operands);
+        of_copy.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
+      Op *copy = builder.create(Opcode::tma_load_async_, of_copy);
       if (load.has(attr::multicast_))
         copy->set(attr::multicast_, load.get(attr::multicast_));
     }
+    builder.set_location(location);
+    builder.channel_op(Opcode::put_done_, operands, step);
   }
 
   // A part of an operand that the producer threads hold in registers at a time.
@@ -594,19 +544,19 @@ struct State {
   // and the first piece of an iteration loads before its stage is empty.
   void copy_by_threads(Builder &builder, Value *step, Copies &copies) {
     std::vector<Piece> all = pieces();
-    Value *stage = stage_of(builder, step);
+    Value *stage = nullptr;
     std::vector<Value *> loaded = {load_piece(builder, all[0], copies)};
     for (size_t i = 0; i < all.size(); i++) {
       if (i + 1 < all.size())
         loaded.push_back(load_piece(builder, all[i + 1], copies));
       if (i == 0)
-        wait_until_empty(builder, stage, step);
+        stage = builder.channel_op(Opcode::put_, operands, step);
       Op *store =
           builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].operand], stage});
       store->set(attr::origin_, all[i].origin);
     }
-    builder.create(Opcode::proxy_fence_, {});
-    builder.create(Opcode::mbarrier_arrive_, {full, stage});
+    builder.set_location(location);
+    builder.channel_op(Opcode::put_done_, operands, step);
   }
 
   // --- The split ---
@@ -632,7 +582,6 @@ struct State {
   void run() {
     location = matmul.dot->location;
     warpgroups = matmul.dot->get(attr::warpgroups_);
-    stage_bytes = bytes_of_stage(matmul);
     stages = fitting_stages(fn, matmul, gpu, schedule);
     Op *outermost = matmul.loop;
     while (outermost->parent != fn.body)

@@ -57,19 +57,20 @@
 //
 //            %d = tma_load %m               start the loads of pieces 0 and 1
 //            the mainloop                   the mainloop
-//            %y = add %x, %d          =>    for each piece (stage 0, 1, 0, ...):
-//            tma_store %n, %y                 mbarrier_wait %landed, stage
-//                                             %d0 = shared_load %s, stage
+//            %y = add %x, %d          =>    for each piece (number n of channel %loaded):
+//            tma_store %n, %y                 %k = get %loaded, n
+//                                             %d0 = shared_load %s, %k
 //                                             %y0 = add extract %x, %d0
-//                                             shared_store %y0, %s, stage
+//                                             shared_store %y0, %s, %k
 //                                             proxy_fence
 //                                             barrier
-//                                             tma_store_async %n, %s, stage, %i, %j
+//                                             tma_store_async %n, %s, %k, %i, %j
 //                                             tma_store_wait {pending = 0}
 //                                             start the load of the piece after the next one
 //
 //          So the first pieces land during the mainloop. The thread that starts the copies waits
-//          until TMA has read the stage; the others go on to the next piece.
+//          until TMA has read the stage; the others go on to the next piece. So the channel needs no
+//          get_done: the warps that put are those that get, and know when a stage is empty.
 //
 //          No arithmetic on accumulators is before a branch, such as a masked store, that their
 //          store is after. ptxas would assume a use while the tensor cores still add to them, and
@@ -163,13 +164,10 @@ const Op *loaded_by_tma(const Value *tile) {
 
 // A buffer for `stages` pieces of a tile, for the consumer warps.
 Value *allocate_stages(Function &fn, const Op &store, Type piece, int contiguous, int64_t stages) {
-  const Block *own = store.parent; // that of the consumer warps
-  while (own->parent && !own->parent->is(Opcode::warp_specialize_))
-    own = own->parent->parent;
   LinearLayout layout = panel_layout(piece.shape, contiguous, bytes_of(piece.elem));
   piece.shape.insert(piece.shape.begin(), stages);
   Type type = Type::shared(piece.elem, piece.shape).with_layout(std::move(layout));
-  Builder builder = Builder::before(fn, own->ops.front());
+  Builder builder = Builder::before(fn, partition_of(store)->ops.front());
   return builder.create(Opcode::shared_alloc_, {}, {type})->result();
 }
 
@@ -192,45 +190,38 @@ struct LoadedTile {
   Op *store;
   const std::vector<Slice> &slices; // of the stored tile
   Value *buffer;
-  Value *landed = nullptr; // an mbarrier per stage
+  Value *loaded = nullptr; // the channel of the buffer
 
   int64_t stages() const { return buffer->type.shape[0]; }
   int64_t pieces() const { return int64_t(slices.size()); }
-  Value *stage_of(Builder &builder, int64_t piece) { return builder.i32(piece % stages()); }
 
-  // Each consumer group has its own mbarriers.
-  Value *mbarrier_of(Builder &builder, int64_t piece) {
-    Value *stage = stage_of(builder, piece);
-    if (fn.consumer_groups == 1)
-      return stage;
-    Op *group = builder.create(Opcode::consumer_group_id_, {}, {Type::scalar(Elem::i32)});
-    return builder.add(builder.mul(group->result(), builder.i32(stages())), stage);
+  // The number of the tile's first piece in the channel.
+  Value *first_number(Builder &builder) const {
+    const Block &block = *store->parent;
+    Value *tiles_before = block.parent->is(Opcode::for_loop_) ? block.arguments[0] : builder.i32(0);
+    return builder.mul(tiles_before, builder.i32(pieces()));
   }
 
   // `operands`: those of the tma_load.
   void start(Builder &builder, const std::vector<Value *> &operands, int64_t piece) {
     const Part &part = slices[size_t(piece)].part();
-    Value *mbarrier = mbarrier_of(builder, piece);
-    builder.create(Opcode::mbarrier_arrive_, {landed, mbarrier})
-        ->set(attr::bytes_, element_count(part.shape) * bytes_of(load.result()->type.elem));
+    Value *first = first_number(builder);
+    Value *stage = builder.channel_op(Opcode::put_, loaded, first, piece);
     const auto at = operands.begin() + 1, policy = at + operands[0]->type.rank();
-    std::vector<Value *> all = {operands[0], buffer, stage_of(builder, piece), landed, mbarrier};
+    std::vector<Value *> all = {operands[0], buffer, stage, loaded, stage};
     std::vector<Value *> coordinates = coordinates_of(builder, {at, policy}, part);
     all.insert(all.end(), coordinates.begin(), coordinates.end());
     all.insert(all.end(), policy, operands.end());
     builder.create(Opcode::tma_load_async_, all);
+    builder.channel_op(Opcode::put_done_, loaded, first, piece);
   }
 
   // Starts to load the first pieces: before the mainloop, unless the coordinates are not known there.
   void start_first(const Product &matmul) {
-    Op *outer = store; // the warp_specialize
-    while (outer->parent != fn.body)
-      outer = outer->parent->parent;
-    Type mbarriers = Type::shared(Elem::i64, {fn.consumer_groups * stages(), 1});
-    Op *made = Builder::before(fn, outer).create(Opcode::mbarriers_, {}, {mbarriers});
-    made->set(attr::arrivals_, int64_t(1));
-    landed = made->result();
-    landed->name = "landed";
+    loaded = Builder::after(fn, buffer->op)
+                 .create(Opcode::channel_, {buffer}, {Type::channel(stages())})
+                 ->result();
+    loaded->name = "loaded";
 
     Block &block = *store->parent;
     Op *mainloop = const_cast<Op *>(matmul.op);
@@ -259,22 +250,18 @@ struct LoadedTile {
       start(builder, load.operands, piece + stages());
   }
 
-  // The piece, once it has landed.
-  Value *piece(Builder &builder, int64_t piece) {
-    const Block &block = *store->parent;
-    Value *tiles_before = block.parent->is(Opcode::for_loop_) ? block.arguments[0] : builder.i32(0);
-    Op *phase =
-        builder.create(Opcode::stage_phase_, {builder.mul(tiles_before, builder.i32(pieces()))},
-                       {Type::scalar(Elem::i32)});
-    phase->set(attr::offset_, piece);
-    phase->set(attr::stages_, stages());
-    builder.create(Opcode::mbarrier_wait_, {landed, mbarrier_of(builder, piece), phase->result()});
+  // Waits until the piece has landed. Returns the index of its stage.
+  Value *get(Builder &builder, int64_t piece) const {
+    return builder.channel_op(Opcode::get_, loaded, first_number(builder), piece);
+  }
+
+  Value *piece(Builder &builder, int64_t piece, Value *stage) const {
     const Shape &shape = slices[size_t(piece)].part().shape;
-    Op *loaded = builder.create(Opcode::shared_load_, {buffer, stage_of(builder, piece)},
-                                {load.result()->type.with_shape(shape)});
-    loaded->set(attr::origin_, std::vector<int64_t>(shape.size(), 0));
-    loaded->set(attr::perm_, std::vector<int64_t>{0, 1});
-    return loaded->result();
+    Op *read = builder.create(Opcode::shared_load_, {buffer, stage},
+                              {load.result()->type.with_shape(shape)});
+    read->set(attr::origin_, std::vector<int64_t>(shape.size(), 0));
+    read->set(attr::perm_, std::vector<int64_t>{0, 1});
+    return read->result();
   }
 };
 
@@ -307,14 +294,16 @@ void stage(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sl
     Slice &slice = slices[size_t(i)];
     if (i + 1 < pieces)
       slices[size_t(i + 1)].load(builder);
+    Value *stage_index = loaded ? loaded->get(builder, i) : nullptr;
     if (loaded) {
-      slice.set(builder, *loaded->load.result(), loaded->piece(builder, i));
+      slice.set(builder, *loaded->load.result(), loaded->piece(builder, i, stage_index));
     } else {
       wait_until_read(builder, stages - 1);
       builder.create(Opcode::barrier_, {});
     }
     Value *part = slice.compute(builder);
-    Value *stage_index = builder.i32(i % stages);
+    if (!loaded)
+      stage_index = builder.i32(i % stages);
     builder.create(Opcode::shared_store_, {part, buffer, stage_index});
     builder.create(Opcode::proxy_fence_, {});
     builder.create(Opcode::barrier_, {});

@@ -139,6 +139,16 @@ void Machine::execute(const Op &op) {
     return specialize(op);
   case Opcode::consumer_group_id_:
     return define(op, Element::of_integer(int64_t(running_)));
+  case Opcode::channel_:
+    return channel(op);
+  case Opcode::put_:
+    return put(op);
+  case Opcode::put_done_:
+    return put_done(op);
+  case Opcode::get_:
+    return get(op);
+  case Opcode::get_done_:
+    return get_done(op);
   case Opcode::mbarriers_:
     return mbarriers(op);
   case Opcode::stage_phase_:
@@ -199,6 +209,7 @@ void Machine::check_the_end() {
         find(Report::Kind::bad_mbarrier, last, -1,
              "a phase announces " + std::to_string(here.announced) + " bytes, and " +
                  std::to_string(here.landed) + " have come");
+  check_channels(last);
   land_copies_out();
 }
 

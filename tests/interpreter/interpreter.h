@@ -70,7 +70,8 @@ struct Report {
     no_program,        // program_id after a launch_blocks
     wrong_warps,       // an operation that these warps may not execute
     bad_mbarrier,      // a phase with wrong numbers of arrivals or bytes
-    deadlock,          // all parts wait for mbarriers, and no copy is pending
+    bad_channel,       // a number of a channel that is not the next one
+    deadlock,          // all partitions wait, and no copy is pending
     assertion_failed,  // an assert of the kernel failed
     too_many_steps,    // max_steps
     invalid_arguments, // wrong number of arguments, or wrong size of constants

@@ -203,10 +203,13 @@ private:
     std::vector<Mbarrier> stages;
     int64_t arrivals = 0;
   };
-  // The location of an mbarrier.
+  // The location of an mbarrier, or of a stage of a channel.
   struct At {
-    int buffer = 0;
+    int buffer = 0; // or channel
     size_t stage = 0;
+    bool is_channel = false;
+
+    bool operator==(const At &) const = default;
   };
   struct MapCopy {
     const ir::Op *op;
@@ -217,7 +220,7 @@ private:
   struct Wait {
     const ir::Op *op = nullptr; // null = no wait
     At at = {};
-    int64_t parity = 0;
+    int64_t parity = 0; // of a put or get: the number
   };
   void mbarriers(const ir::Op &op);
   void stage_phase(const ir::Op &op);
@@ -227,10 +230,38 @@ private:
   std::optional<At> mbarrier_of(const ir::Op &op, size_t first);
   Mbarrier &mbarrier(At at) { return mbarriers_[size_t(at.buffer)].stages[at.stage]; }
   void settle(const ir::Op &op, At at);
-  void misuse(const ir::Op &op, std::string text);
+  void misuse(const ir::Op &op, std::string text, Report::Kind kind = Report::Kind::bad_mbarrier);
   bool is_over(const Wait &wait);
+  void wait_for(const Wait &wait);
   bool land_for(const Wait &wait);
   void stuck(const std::vector<Wait> &waits);
+
+  // channels.cpp
+  struct Slot { // a stage of a channel
+    enum class State : uint8_t { empty, put, full, got } state = State::empty;
+    int64_t number = -1;    // that it holds, or held last
+    int64_t copies = 0;     // to it, pending
+    bool is_copied = false; // by TMA
+  };
+  struct Channel {
+    const ir::Op *op;
+    std::vector<Slot> slots;
+    std::vector<int> buffers;
+    bool is_released = false; // by get_done
+  };
+  // The stage of the number of a put, get, put_done or get_done; nullopt after a report.
+  std::optional<Wait> turn_of(const ir::Op &op);
+  Slot &slot(At at) { return channels_[size_t(at.buffer)].slots[at.stage]; }
+  void channel(const ir::Op &op);
+  void put(const ir::Op &op);
+  void put_done(const ir::Op &op);
+  void get(const ir::Op &op);
+  void get_done(const ir::Op &op);
+  bool is_put_over(const Wait &wait);
+  bool is_get_over(const Wait &wait);
+  bool in_order(const Wait &turn);
+  void clear(At at);
+  void check_channels(const ir::Op &last);
 
   // copies_out.cpp
   struct OneOut {  // one element
@@ -322,6 +353,7 @@ private:
   std::vector<Copy> started_;                         // uncommitted copies
   std::deque<std::vector<Copy>> groups_;              // committed, oldest first
   std::vector<Mbarriers> mbarriers_;
+  std::deque<Channel> channels_;
   std::deque<MapCopy> tma_load_asyncs_; // pending
   std::deque<CopyOut> copies_out_;      // source not read yet, oldest first
   std::vector<CopyOut> read_out_;       // source read, destination not written yet

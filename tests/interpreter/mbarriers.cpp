@@ -46,9 +46,9 @@ std::optional<Machine::At> Machine::mbarrier_of(const Op &op, size_t first) {
 }
 
 // Reports a misuse and ends the program, because later errors would only repeat it.
-void Machine::misuse(const Op &op, std::string text) {
+void Machine::misuse(const Op &op, std::string text, Report::Kind kind) {
   ended_ = true;
-  find(Report::Kind::bad_mbarrier, op, -1, std::move(text));
+  find(kind, op, -1, std::move(text));
 }
 
 // Ends the phase if it is complete. `op` is the operation that may have completed it.
@@ -88,18 +88,13 @@ void Machine::mbarrier_arrive(const Op &op) {
   }
 }
 
-bool Machine::is_over(const Wait &wait) { return mbarrier(wait.at).phases % 2 != wait.parity; }
+bool Machine::is_over(const Wait &wait) {
+  if (wait.at.is_channel)
+    return wait.op->is(Opcode::put_) ? is_put_over(wait) : is_get_over(wait);
+  return mbarrier(wait.at).phases % 2 != wait.parity;
+}
 
-void Machine::mbarrier_wait(const Op &op) {
-  std::optional<At> at = mbarrier_of(op, 0);
-  const Element &parity = scalar(op.operand(2));
-  if (!at || parity.poison) {
-    ended_ = true;
-    return find(Report::Kind::poison_condition, op, -1, "waits for what was never there");
-  }
-  if (parity.integer != 0 && parity.integer != 1)
-    return misuse(op, "parity " + std::to_string(parity.integer));
-  Wait wait{&op, *at, parity.integer};
+void Machine::wait_for(const Wait &wait) {
   if (!parts_.empty() && !is_over(wait)) {
     parts_[running_].wait = wait;
     leave();
@@ -110,18 +105,32 @@ void Machine::mbarrier_wait(const Op &op) {
       stuck({wait});
 }
 
-// Lands the oldest copy that counts on the awaited mbarrier. Returns false if there is none.
+void Machine::mbarrier_wait(const Op &op) {
+  std::optional<At> at = mbarrier_of(op, 0);
+  const Element &parity = scalar(op.operand(2));
+  if (!at || parity.poison) {
+    ended_ = true;
+    return find(Report::Kind::poison_condition, op, -1, "waits for what was never there");
+  }
+  if (parity.integer != 0 && parity.integer != 1)
+    return misuse(op, "parity " + std::to_string(parity.integer));
+  wait_for({&op, *at, parity.integer});
+}
+
+// Lands the oldest copy that counts on the awaited mbarrier or channel. Returns false if there is none.
 bool Machine::land_for(const Wait &wait) {
-  auto copy =
-      std::find_if(tma_load_asyncs_.begin(), tma_load_asyncs_.end(), [&](const MapCopy &copy) {
-        return copy.at.buffer == wait.at.buffer && copy.at.stage == wait.at.stage;
-      });
+  auto copy = std::find_if(tma_load_asyncs_.begin(), tma_load_asyncs_.end(),
+                           [&](const MapCopy &copy) { return copy.at == wait.at; });
   if (copy == tma_load_asyncs_.end())
     return false;
   MapCopy landing = std::move(*copy);
   tma_load_asyncs_.erase(copy);
   for (const Copy &element : landing.elements)
     land(element);
+  if (landing.at.is_channel) {
+    slot(landing.at).copies--;
+    return true;
+  }
   mbarrier(landing.at).landed += landing.bytes;
   settle(*landing.op, landing.at);
   return true;
@@ -131,7 +140,10 @@ void Machine::tma_load_async(const Op &op) {
   if (is_producer() && producers_ > 1)
     find(Report::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
   Element *to = stage(op, op.operand(1), op.operand(2));
-  std::optional<At> at = mbarrier_of(op, 3);
+  const bool to_channel = op.operand(3)->type.is_channel();
+  std::optional<At> at = to_channel ? At{int(scalar(op.operand(3)).integer),
+                                         size_t(scalar(op.operand(4)).integer), true}
+                                    : mbarrier_of(op, 3);
   if (!to || !at)
     return;
   // The producer thread waits until the consumer warps have used what they read.
@@ -154,8 +166,13 @@ void Machine::tma_load_async(const Op &op) {
     to[i] = Element::no_value();
     copy.elements.push_back(one);
   }
-  mbarrier(*at).started += copy.bytes;
   tma_load_asyncs_.push_back(std::move(copy));
+  if (to_channel) {
+    slot(*at).copies++;
+    slot(*at).is_copied = true;
+    return;
+  }
+  mbarrier(*at).started += tma_load_asyncs_.back().bytes;
   settle(op, *at);
 }
 
@@ -163,15 +180,20 @@ void Machine::tma_load_async(const Op &op) {
 void Machine::stuck(const std::vector<Wait> &waits) {
   std::string text;
   for (const Wait &wait : waits) {
-    const Mbarrier &here = mbarrier(wait.at);
     const std::string &name = wait.op->operand(0)->name;
+    const std::string of = name.empty() ? "" : " of %" + name;
     bool by_producer = !parts_.empty() && wait.op == parts_.back().wait.op;
     text += (text.empty() ? "" : "; ") +
-            std::string(by_producer ? "the producer warp waits" : "the program's warps wait") +
-            " for parity " + std::to_string(wait.parity) + " of stage " +
-            std::to_string(wait.at.stage) + (name.empty() ? "" : " of %" + name) + " (" +
-            std::to_string(here.to_arrive) + " arrivals and " +
-            std::to_string(here.announced - here.landed) + " bytes to come)";
+            std::string(by_producer ? "the producer warp waits" : "the program's warps wait");
+    if (wait.at.is_channel) {
+      text += std::string(wait.op->is(Opcode::put_) ? " to put" : " to get") + " number " +
+              std::to_string(wait.parity) + of;
+      continue;
+    }
+    const Mbarrier &here = mbarrier(wait.at);
+    text += " for parity " + std::to_string(wait.parity) + " of stage " +
+            std::to_string(wait.at.stage) + of + " (" + std::to_string(here.to_arrive) +
+            " arrivals and " + std::to_string(here.announced - here.landed) + " bytes to come)";
   }
   ended_ = true;
   found_at_ = -1; // so that this report is not taken for a repetition

@@ -34,6 +34,17 @@ const std::string copied =
     "warp_specialize {\n";
 const std::string copying = "mbarrier_arrive %bar, %zero {bytes = 32}\n"
                             "tma_load_async %map, %s, %zero, %bar, %zero, %zero\n";
+// Both partitions have ended when the stage is read.
+std::string through_channel(const std::string &consumer) {
+  return "%eight = constant {value = 8} : i64\n"
+         "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
+         "%s = shared_alloc : shared<f32>[1,8]\n %c = channel %s : channel[1]\n"
+         "warp_specialize {\n %got = " +
+         consumer +
+         "yield\n} {\n %j = put %c, %zero : i32\n"
+         "tma_load_async %map, %s, %j, %c, %j, %zero\n put_done %c, %zero\n yield\n}\n"
+         "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]";
+}
 const std::string product =
     "%c = reshape %a : f32[4,2]\n %d = reshape %b : f32[2,4]\n %z = splat %zf : f32[4,4]\n"
     "%cs = shared_alloc : shared<f32>[1,4,2]\n %ds = shared_alloc : shared<f32>[1,2,4]\n"
@@ -194,6 +205,9 @@ std::vector<Case> cases() {
            "%o = stage_phase %zero {offset = 1, stages = 2} : i32\n"
            "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
        "........"},
+      // A stage of a channel: poison outside of its life.
+      {through_channel("get %c, %zero : i32\n"), "........"},
+      {through_channel("get %c, %zero : i32\n get_done %c, %zero\n"), "xxxxxxxx"},
       // A wgmma: like a dot after the wait, poison before it.
       {product + "%v = wgmma_wait %e {pending = 0} : f32[4,4]\n" + rows_of_v, "..xxxxxx"},
       {product +

@@ -105,9 +105,12 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   tma_store %60, %61, %57, %59
   %62 = mbarriers {address = 1024, arrivals = 1} : shared<i64>[3,1]
   %63 = stage_phase %n {offset = 2, stages = 3} : i32
+  %channel = channel %52 : channel[3]
   warp_specialize {
     %consumer_group = consumer_group_id : i32
     mbarrier_wait %62, %53, %63
+    %from = get %channel, %n : i32
+    get_done %channel, %n {offset = -1}
     %64 = wgmma_ss %52, %53, %52, %53, %41, %33 {perms = [0,1,1,0]} : f32[8,8] #0
     %65 = wgmma_wait %64 {pending = 0} : f32[8,8] #0
     %66 = extract %65 {origin = [0,4]} : f32[8,4]
@@ -122,6 +125,8 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     yield
   } {
     mbarrier_arrive %62, %53 {bytes = 256}
+    %into = put %channel, %n {offset = 1} : i32
+    put_done %channel, %n {offset = 1}
     tma_load_async %60, %52, %53, %62, %53, %57, %58
     tma_prefetch %60
     yield
@@ -288,7 +293,7 @@ TEST_CASE("parse: attributes precede blocks") {
 
 TEST_CASE("parse, print: every type survives a round trip") {
   for (const char *type : {"i1", "i8[4]", "f16[2,2]", "bf16", "f64", "e4m3[4]", "e5m2", "ptr<i64>",
-                           "ptr<f16>[8,1]", "view<f32>[4]", "shared<i8>[3,4]"}) {
+                           "ptr<f16>[8,1]", "view<f32>[4]", "shared<i8>[3,4]", "channel[3]"}) {
     std::string program = "func @f(%a: " + std::string(type) + ") {\n  return\n}\n";
     CHECK(text(program) == program);
   }

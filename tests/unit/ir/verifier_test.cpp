@@ -654,6 +654,23 @@ TEST_CASE("verify: cluster operations outside of loops") {
   check_for_hopper("%1 = cluster_barrier : i32", "wrong number of results");
 }
 
+TEST_CASE("verify: operations on channels") {
+  check_for_hopper("%1 = channel %as : channel[3]", "the buffers of a channel have its stages");
+  check_for_hopper("%1 = channel : i32", "the result is a channel");
+  check_for_hopper("%1 = channel : channel[2,2]", "the result is a channel");
+  check_for_hopper("%1 = channel : channel[2]\n put_done %1, %n", "a partition puts or gets");
+  auto in_producer = [](const std::string &text) {
+    return "%1 = channel %as : channel[2]\n warp_specialize {\n yield\n} {\n" + text +
+           "\n yield\n}";
+  };
+  check_for_hopper(in_producer("put_done %as, %n"), "a channel is a result of `channel`");
+  check_for_hopper(in_producer("put_done %1, %l"), "a number is an i32");
+  check_for_hopper(in_producer("%2 = put %1, %n : i64"), "the index of a stage is an i32");
+  check_for_hopper(in_producer("put %1, %n"), "wrong number of results");
+  check_for_hopper(in_producer("tma_load_async %map, %as, %n, %1, %n, %n, %n"),
+                   "copies to a channel go to a stage of its buffers that was put");
+}
+
 TEST_CASE("verify: mbarriers") {
   const char *const own = "mbarriers are i64, and {arrivals} is positive";
   check_for_hopper("%1 = mbarriers : shared<i64>[2,1]", "{arrivals} is missing");

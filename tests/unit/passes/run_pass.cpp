@@ -20,6 +20,7 @@
 #include "passes/interleave_copies.h"
 #include "passes/issue_wgmma_async.h"
 #include "passes/join_rows.h"
+#include "passes/lower_channels.h"
 #include "passes/lower_cluster_reductions.h"
 #include "passes/lower_gathers.h"
 #include "passes/lower_layout_conversions.h"
@@ -93,6 +94,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(interleave_copies),
       PASS(issue_wgmma_async),
       PASS(join_rows),
+      PASS(lower_channels),
       PASS(lower_cluster_reductions),
       PASS(lower_gathers),
       PASS(lower_layout_conversions),

@@ -65,11 +65,7 @@ TEST_CASE("specialize_warps: uses as many stages as fit, 2 to 8") {
     CAPTURE(k);
     ir::Function fn = specialized(matmul_kernel(m, n, k));
     CHECK(first(fn, ir::Opcode::shared_alloc_).result()->type.shape == ir::Shape{stages, m, k});
-    CHECK(first(fn, ir::Opcode::mbarriers_).result()->type.shape == ir::Shape{stages, 1});
-    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
-      if (op.is(ir::Opcode::stage_index_) || op.is(ir::Opcode::stage_phase_))
-        CHECK(op.get(ir::attr::stages_) == stages);
-    });
+    CHECK(value_named(fn, "operands")->type == ir::Type::channel(stages));
   }
 }
 
@@ -142,20 +138,6 @@ TEST_CASE("fitting_stages: returns the stage count, down to 0") {
   }
 }
 
-TEST_CASE("specialize_warps: full counts bytes, empty counts warps") {
-  for (int m : {64, 128}) {
-    ir::Function fn = specialized(matmul_kernel(m, 64, 32));
-    CHECK(value_named(fn, "full")->op->get(ir::attr::arrivals_) == 1);
-    CHECK(value_named(fn, "empty")->op->get(ir::attr::arrivals_) == (m == 64 ? 4 : 8));
-    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
-      if (op.is(ir::Opcode::mbarrier_arrive_) && op.has(ir::attr::bytes_)) {
-        CHECK(op.operand(0)->name == "full");
-        CHECK(op.get(ir::attr::bytes_) == (m * 32 + 32 * 64) * 2);
-      }
-    });
-  }
-}
-
 TEST_CASE("specialize_warps: 8 consumer warps get more registers, 4 do not") {
   ir::Function eight = specialized(matmul_kernel(128, 64, 64));
   CHECK(first(eight, ir::Opcode::warp_specialize_).get(ir::attr::registers_) ==
@@ -224,17 +206,14 @@ TEST_CASE("specialize_warps: stage counter continues across programs") {
   }
 }
 
-TEST_CASE("specialize_warps: ping-pong groups alternate by mbarriers") {
+TEST_CASE("specialize_warps: ping-pong groups take turns") {
   const Schedule in_turn = {
       .kind = Schedule::Kind::warp_specialized, .consumer_groups = 2, .k_tile = 64};
   ir::Function fn = parsed(prepared(matmul_kernel(128, 64, 64), in_turn));
   make_persistent(fn, in_turn);
   specialize_warps(fn, *find_gpu("90a"), in_turn);
   check_rules(fn);
-  CHECK(value_named(fn, "empty")->op->get(ir::attr::arrivals_) == 4);
-  const ir::Op &turns = *value_named(fn, "turns")->op;
-  CHECK(turns.get(ir::attr::arrivals_) == 4);
-  CHECK(turns.result()->type.shape == ir::Shape{2, 1});
+  CHECK(value_named(fn, "turns")->type == ir::Type::channel(2));
   const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
   CHECK(parts.get(ir::attr::registers_) == std::vector<int64_t>{232, 40});
   std::string text = printed(fn);
@@ -243,14 +222,11 @@ TEST_CASE("specialize_warps: ping-pong groups alternate by mbarriers") {
   // All operations about the turns, from the persistent loop to the matmul loop and after it.
   std::vector<std::string> expected = {
       " = consumer_group_id : i32",
-      "stage_index %wave.1 {offset = 1, stages = 2}",
-      "stage_phase %wave.1 {offset = 1, stages = 2}",
-      "mbarrier_wait %turns",
+      "get %turns, %wave.1 {offset = -1}",
       " = mul %wave.1, %K",
       "for_loop %K",
-      "mbarrier_wait %full",
-      "stage_index %wave.1 {offset = 0, stages = 2}",
-      "mbarrier_arrive %turns",
+      "get %operands",
+      "put_done %turns, %wave.1\n",
       "wgmma_wait %sum {pending = 0",
   };
   size_t at = 0;
@@ -278,9 +254,7 @@ TEST_CASE("specialize_warps: releases the last stage in a persistent loop") {
     specialize_warps(fn, *find_gpu("90a"), by_tma);
     check_rules(fn);
     int found = 0;
-    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
-      found += op.is(ir::Opcode::mbarrier_arrive_) && op.operand(0)->name == "empty";
-    });
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) { found += op.is(ir::Opcode::get_done_); });
     return found;
   };
   CHECK(arrivals(true) == 2);
@@ -296,10 +270,10 @@ TEST_CASE("specialize_warps: the producer's operations have locations of the sou
   });
   specialize_warps(fn, *find_gpu("90a"), by_tma);
   const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
-  // The loop and its barriers belong to the matmul, the copies to the loads.
+  // The loop and its waits belong to the matmul, the copies to the loads.
   std::map<ir::Opcode, int> lines = {{ir::Opcode::for_loop_, 3},
-                                     {ir::Opcode::mbarrier_wait_, 3},
-                                     {ir::Opcode::mbarrier_arrive_, 3},
+                                     {ir::Opcode::put_, 3},
+                                     {ir::Opcode::put_done_, 3},
                                      {ir::Opcode::tma_load_async_, 5}};
   int found = 0;
   ir::for_each_op(*parts.blocks[1], [&](const ir::Op &op) {
@@ -352,8 +326,6 @@ TEST_CASE("specialize_warps: nothing uses registers if wgmma_ss can read it") {
     CHECK(all(fn, ir::Opcode::wgmma_ss_).size() == 1);
     CHECK(all(fn, ir::Opcode::wgmma_rs_).empty());
     CHECK(all(fn, ir::Opcode::shared_load_).empty());
-    for (const ir::Op *arrive : all(fn, ir::Opcode::mbarrier_arrive_))
-      CHECK_FALSE(arrive->has(ir::attr::per_warp_));
   }
 }
 
@@ -429,29 +401,24 @@ TEST_CASE("specialize_warps: producer warps overlap loads and stores") {
   ir::Function fn = by_warps(matmul_kernel(128, 128, 64));
   const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
   CHECK(parts.has(ir::attr::all_producers_));
-  CHECK(value_named(fn, "full")->op->get(ir::attr::arrivals_) == 4);
-  CHECK(value_named(fn, "empty")->op->get(ir::attr::arrivals_) == 8);
   for (const char *of_maps : {"tensor_map", "tma_prefetch"})
     CHECK_FALSE(contains(printed(fn), of_maps));
 
   std::string order;
   std::vector<std::vector<int64_t>> origins;
   for (const ir::Op *op : copying_step(fn)) {
-    order += op->is(ir::Opcode::load_)              ? "L"
-             : op->is(ir::Opcode::shared_store_)    ? "S"
-             : op->is(ir::Opcode::mbarrier_wait_)   ? "w"
-             : op->is(ir::Opcode::proxy_fence_)     ? "f"
-             : op->is(ir::Opcode::mbarrier_arrive_) ? "a"
-                                                    : "";
+    order += op->is(ir::Opcode::load_)           ? "L"
+             : op->is(ir::Opcode::shared_store_) ? "S"
+             : op->is(ir::Opcode::put_)          ? "p"
+             : op->is(ir::Opcode::put_done_)     ? "d"
+                                                 : "";
     if (op->is(ir::Opcode::shared_store_)) {
       // 32 elements for each of 128 threads.
       CHECK(op->operand(0)->type.elements() == 32 * 128);
       origins.push_back(op->get(ir::attr::origin_));
     }
-    if (op->is(ir::Opcode::mbarrier_arrive_))
-      CHECK_FALSE(op->has(ir::attr::bytes_));
   }
-  CHECK(order == "LLwSLSLSSfa");
+  CHECK(order == "LLpSLSLSSd");
   CHECK(origins == std::vector<std::vector<int64_t>>{{0, 0}, {64, 0}, {0, 0}, {32, 0}});
 }
 
@@ -562,27 +529,6 @@ TEST_CASE("specialize_warps: thread-copy loop starts from zeros") {
   ir::Function fn = by_warps(matmul_kernel());
   CHECK(first(fn, ir::Opcode::wgmma_ss_).operands.size() == 5);
   CHECK_FALSE(contains(printed(fn), "undefined"));
-}
-
-TEST_CASE("specialize_warps: stage index is no_hoist if not a power of two") {
-  auto pinned = [](const Schedule &schedule, const char *gpu) {
-    ir::Function fn = parsed(matmul_kernel(128, 256, 32));
-    select_mma(fn, *find_gpu(gpu), schedule);
-    lower_to_tma(fn, schedule);
-    specialize_warps(fn, *find_gpu(gpu), schedule);
-    check_rules(fn);
-    std::vector<const ir::Op *> loads = all(fn, ir::Opcode::shared_load_);
-    REQUIRE(loads.size() == 2);
-    for (const ir::Op *load : loads)
-      CHECK(load->operand(1)->op->is(ir::Opcode::no_hoist_) ==
-            loads[0]->operand(1)->op->is(ir::Opcode::no_hoist_));
-    int64_t stages = first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
-    CHECK((stages == 3 || stages == 8));
-    return loads[0]->operand(1)->op->is(ir::Opcode::no_hoist_);
-  };
-  CHECK_FALSE(pinned(by_tma, "90"));
-  CHECK(pinned({.kind = Schedule::Kind::warp_specialized, .k_tile = 32, .epilogue_stages = 1},
-               "120"));
 }
 
 TEST_CASE("specialize_warps: mma warps keep the default registers") {
