@@ -188,10 +188,9 @@ private:
         if (inside.empty())
           continue;
         // The groups of a partition take turns in its outermost loop.
-        const Op *around = op->parent->parent;
-        const bool is_shared =
-            around && around->is(Opcode::warp_specialize_) && op->parent == around->blocks[0];
-        edge(inside.back(), inside.front(), is_shared ? fn_.consumer_groups : 1);
+        const std::optional<Partition> around = partition_of(*op);
+        const bool is_shared = around && around->block == op->parent;
+        edge(inside.back(), inside.front(), is_shared ? around->groups : 1);
         nodes.push_back(node(op));
         nodes.push_back(node(op, true));
       } else if (op->is(Opcode::warp_specialize_)) {

@@ -166,8 +166,6 @@ Function clone(const Function &fn) {
   copy.location = fn.location;
   copy.file = fn.file;
   copy.warps = fn.warps;
-  copy.consumer_groups = fn.consumer_groups;
-  copy.producer_warps = fn.producer_warps;
   copy.shared_bytes = fn.shared_bytes;
   copy.blocks_per_sm = fn.blocks_per_sm;
   ValueMap map;
@@ -239,11 +237,46 @@ const std::vector<Op *> &Users::of(const Value *value) const {
   return found == users_.end() ? none : found->second;
 }
 
-Block *partition_of(const Op &op) {
-  for (Block *block = op.parent; block->parent; block = block->parent->parent)
+std::vector<Partition> partitions_of(const Op &specialize) {
+  const std::vector<int64_t> warps = specialize.get(attr::warps_),
+                             groups = specialize.get(attr::groups_),
+                             registers = specialize.get(attr::registers_),
+                             one_thread = specialize.get(attr::one_thread_);
+  std::vector<Partition> partitions;
+  Partition next;
+  for (size_t i = 0; i < specialize.blocks.size(); i++) {
+    next.block = specialize.blocks[i];
+    next.warps = int(warps[i]);
+    next.groups = groups.empty() ? 1 : int(groups[i]);
+    next.registers = registers.empty() ? 0 : registers[i];
+    next.is_one_thread = !one_thread.empty() && one_thread[i];
+    partitions.push_back(next);
+    next.first_warp += next.all_warps();
+    next.first_group += next.groups;
+  }
+  return partitions;
+}
+
+std::vector<Partition> partitions_of(const Function &fn) {
+  for (const Op *op : fn.body->ops)
+    if (op->is(Opcode::warp_specialize_))
+      return partitions_of(*op);
+  return {};
+}
+
+std::optional<Partition> partition_of(const Op &op) {
+  for (const Block *block = op.parent; block->parent; block = block->parent->parent)
     if (block->parent->is(Opcode::warp_specialize_))
-      return block;
-  return nullptr;
+      for (const Partition &partition : partitions_of(*block->parent))
+        if (partition.block == block)
+          return partition;
+  return std::nullopt;
+}
+
+int Function::threads() const {
+  const std::vector<Partition> partitions = partitions_of(*this);
+  return 32 * (partitions.empty() ? warps
+                                  : partitions.back().first_warp + partitions.back().all_warps());
 }
 
 void erase(Op *op) {

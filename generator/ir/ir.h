@@ -50,7 +50,7 @@ enum class Effect : uint8_t {
 struct OpInfo {
   std::string_view name;
   int min_operands, max_operands; // max -1: any number
-  int regions;
+  int regions;                    // -1: any number, but at least one
   Effect effect;
   std::string_view attributes; // names; `?` after a name: optional
 };
@@ -189,11 +189,9 @@ struct Function {
   std::string file; // file of all locations; "": unknown
 
   // The passes set these.
-  int warps = 0;           // 0: not decided
-  int consumer_groups = 1; // each with `warps` warps; 2: ping-pong
-  int producer_warps = 0;  // additional warps; see `warp_specialize`
-  int shared_bytes = 0;    // dynamic shared memory per program, in bytes
-  int blocks_per_sm = 0;   // programs that one SM runs at once; 0: not decided
+  int warps = 0;         // that hold a tile, where no partition says otherwise; 0: not decided
+  int shared_bytes = 0;  // dynamic shared memory per program, in bytes
+  int blocks_per_sm = 0; // programs that one SM runs at once; 0: not decided
 
   Function();
   Function(Function &&) = default;
@@ -203,7 +201,7 @@ struct Function {
   /// 0: no constant memory.
   int64_t constant_bytes() const;
 
-  int threads() const { return 32 * (warps * consumer_groups + producer_warps); } // per block
+  int threads() const; // per block
 
   Value *add_parameter(std::string name, Type type);
   Value *new_value(Type type, std::string name = "");
@@ -258,8 +256,29 @@ private:
   std::unordered_map<const Value *, std::vector<Op *>> users_;
 };
 
-/// The block of a `warp_specialize` that contains `op`; null: none does.
-Block *partition_of(const Op &op);
+/// A block of a `warp_specialize`, and the warps that run it.
+struct Partition {
+  Block *block = nullptr;
+  int warps = 0;              // of one group
+  int groups = 1;             // each has its own values and buffers
+  int64_t registers = 0;      // per thread; 0: as at the start
+  bool is_one_thread = false; // that runs it
+  int first_warp = 0;         // of the block
+  int first_group = 0;        // of all groups of the block
+
+  int all_warps() const { return warps * groups; }
+  /// The arrivals of one group at an mbarrier.
+  int arrivals() const { return is_one_thread ? 1 : warps; }
+
+  bool operator==(const Partition &other) const { return block == other.block; }
+};
+
+/// The partitions of a `warp_specialize`.
+std::vector<Partition> partitions_of(const Op &specialize);
+/// The partitions of the function's `warp_specialize`; empty: it has none.
+std::vector<Partition> partitions_of(const Function &fn);
+/// The partition that contains `op`; nullopt: none does.
+std::optional<Partition> partition_of(const Op &op);
 
 /// Removes `op` from its block. Its results must have no users.
 void erase(Op *op);

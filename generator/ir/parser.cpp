@@ -388,7 +388,8 @@ struct Parser {
         result->results.push_back(value);
       }
     }
-    for (int i = 0; i < info(found->second).regions; i++) {
+    const int regions = info(found->second).regions;
+    for (int i = 0; i < regions || (regions < 0 && (i == 0 || next_is("{"))); i++) {
       result->blocks.push_back(fn.new_block(result));
       if (!expect("{") || !this->block(*result->blocks.back()))
         return false;
@@ -480,16 +481,6 @@ struct Parser {
       if (!integer(number))
         return false;
       fn.warps = int(number);
-    }
-    if (accept("consumer_groups")) {
-      if (!integer(number))
-        return false;
-      fn.consumer_groups = int(number);
-    }
-    if (accept("producer_warps")) {
-      if (!integer(number))
-        return false;
-      fn.producer_warps = int(number);
     }
     if (accept("shared")) {
       if (!integer(number))

@@ -164,10 +164,6 @@ struct Printer {
     constant_memory(fn);
     if (fn.warps)
       out += " warps " + std::to_string(fn.warps);
-    if (fn.consumer_groups > 1)
-      out += " consumer_groups " + std::to_string(fn.consumer_groups);
-    if (fn.producer_warps)
-      out += " producer_warps " + std::to_string(fn.producer_warps);
     if (fn.shared_bytes)
       out += " shared " + std::to_string(fn.shared_bytes);
     if (fn.blocks_per_sm)

@@ -400,6 +400,23 @@ struct Verifier {
     return is_array;
   }
 
+  // The verifier looks at it before it looks at the partitions.
+  void partitions(const Op &op) {
+    check(op.parent->parent == nullptr, "`warp_specialize` is at the top level of a function");
+    const std::vector<int64_t> warps = op.get(attr::warps_), groups = op.get(attr::groups_);
+    bool fits = warps.size() == op.blocks.size();
+    for (const auto &list : {groups, op.get(attr::one_thread_), op.get(attr::registers_)})
+      fits &= list.empty() || list.size() == op.blocks.size();
+    check(fits, "{warps} and the other lists have one number per partition");
+    int64_t all = 0;
+    for (size_t i = 0; fits && i < warps.size(); i++) {
+      const int64_t many = groups.empty() ? 1 : groups[i];
+      check(warps[i] > 0 && many > 0, "a partition has warps, and groups");
+      all += warps[i] * many;
+    }
+    check(all <= 32, "a block has at most 32 warps");
+  }
+
   bool channel_of(const Op &op, size_t operand) {
     const Op *made = op.operand(operand)->op;
     check(made && made->is(Opcode::channel_), "a channel is a result of `channel`");
@@ -423,7 +440,7 @@ struct Verifier {
     check(op.operand(1)->type == Type::scalar(Elem::i32), "a number is an i32");
     check(op.results.empty() || op.result()->type == Type::scalar(Elem::i32),
           "the index of a stage is an i32");
-    check(partition_of(op), "a partition puts or gets");
+    check(partition_of(op).has_value(), "a partition puts or gets");
   }
 
   void wgmma_ss(const Op &op) {
@@ -773,17 +790,13 @@ struct Verifier {
       return check(op.operand(0)->type.same_but_layout(op.result()->type),
                    "only the layout changes");
     case Opcode::warp_specialize_:
-      check(fn.producer_warps > 0 && op.parent->parent == nullptr,
-            "`warp_specialize` is at the top level of a function with producer warps");
-      check(fn.consumer_groups > 0, "a function has at least one consumer group");
       check(op.results.empty(), "`warp_specialize` has no results");
-      yields(*op.blocks[0], Opcode::yield_, {});
-      return yields(*op.blocks[1], Opcode::yield_, {});
+      for (const Block *partition : op.blocks)
+        yields(*partition, Opcode::yield_, {});
+      return;
     case Opcode::consumer_group_id_: {
-      const Block *own = partition_of(op);
-      return check(own && own == own->parent->blocks[0] &&
-                       op.result()->type == Type::scalar(Elem::i32),
-                   "`consumer_group_id` is in the first block of `warp_specialize`");
+      return check(partition_of(op) && op.result()->type == Type::scalar(Elem::i32),
+                   "`consumer_group_id` is in a partition");
     }
     case Opcode::channel_:
       return channel(op);
@@ -866,7 +879,8 @@ struct Verifier {
       check(count >= rules.min_operands && (rules.max_operands < 0 || count <= rules.max_operands),
             "wrong number of operands");
       check(right_results(*op), "wrong number of results");
-      check(int(op->blocks.size()) == rules.regions, "wrong number of blocks");
+      check(rules.regions < 0 ? !op->blocks.empty() : int(op->blocks.size()) == rules.regions,
+            "wrong number of blocks");
       check(op->parent == &block, "the parent link is wrong");
       for (const Value *operand : op->operands)
         check(available.count(operand), "an operand is not available here");
@@ -875,6 +889,10 @@ struct Verifier {
       check(terminator == (op == block.ops.back()), "a block has one terminator, at its end");
       if (!errors.empty())
         break; // operation() relies on the rules above
+      if (op->is(Opcode::warp_specialize_))
+        partitions(*op);
+      if (!errors.empty())
+        break;
       for (const Block *inner : op->blocks)
         this->block(*inner);
       current = op;

@@ -129,9 +129,9 @@ void Lowering::start_function() {
 
   llvm::Value *thread = call_target_op(builder_, TargetOp::tid_x);
   lane_ = builder_.CreateAnd(thread, 31, "lane");
-  warp_ = fn_.warps > 1 ? builder_.CreateLShr(thread, 5, "warp") : builder_.getInt32(0);
+  warp_ = fn_.threads() > 32 ? builder_.CreateLShr(thread, 5, "warp") : builder_.getInt32(0);
   // Warp specialization and descriptors need a warp index that ptxas knows to be uniform.
-  if (fn_.producer_warps)
+  if (!partitions_of(fn_).empty())
     warp_ = call_target_op(builder_, TargetOp::shfl_idx, {warp_, builder_.getInt32(0)});
   if (fn_.shared_bytes) {
     auto *array =

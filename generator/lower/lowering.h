@@ -85,8 +85,9 @@ private:
 
   // warp_specialize.cpp: warp specialization and mbarriers.
   void lower_warp_specialize(const ir::Op &op);
+  void lower_partition(const ir::Partition &partition, llvm::Value *warp_of_block);
   void lower_by_one(const ir::Block &block, llvm::Value *of_warp);
-  /// Runs `emit` in the producer thread, or in the first thread of the program's warps.
+  /// Runs `emit` in the one thread of a partition, or in the first thread of its warps.
   void by_one_thread(const std::function<void()> &emit);
   void lower_mbarriers(const ir::Op &op);
   void lower_mbarrier_wait(const ir::Op &op);
@@ -193,11 +194,10 @@ private:
   /// Loop counters modulo a number of stages.
   std::map<std::pair<const ir::Value *, int64_t>, llvm::Value *> turns_;
   std::map<const ir::Value *, Registers> values_;
-  std::set<const ir::Op *> host_side_; // operations that only the host executes
-  std::vector<const ir::Op *> hidden_; // operations whose results the host passes
-  /// The part of a warp_specialize that is being lowered; whole: outside.
-  enum class Part { whole, workers, producer, producers } part_ = Part::whole;
-  int prints_ = 0; // prints so far
+  std::set<const ir::Op *> host_side_;     // operations that only the host executes
+  std::vector<const ir::Op *> hidden_;     // operations whose results the host passes
+  std::optional<ir::Partition> partition_; // whose code is emitted; nullopt: that of all warps
+  int prints_ = 0;                         // prints so far
 };
 
 /// The elements `which` of `from` as one vector. Returns the original vector if they are all

@@ -1,22 +1,18 @@
-// Lowers warp specialization, and the mbarriers between producer and consumer warps.
+// Lowers warp specialization, and the mbarriers between partitions.
 //
-// The program's warps come first, one consumer group after another. The producer warps follow.
-// Either all producer warps work, or one thread does. In the second case the other warps of its
-// warpgroup exist only to release their registers.
+// The warps of the first partition come first, one group after another; those of the other
+// partitions follow. Where one thread runs a partition, its other warps exist only to release their
+// registers.
 //
 // Tested by tests/unit/lower/warp_specialize_test.cpp.
 
 #include "lower/lowering.h"
 
+#include <algorithm>
+
 namespace tritonc {
 
 using namespace ir;
-
-namespace {
-
-constexpr int workers_barrier = 1; // barrier 0: all threads; 1 + i: consumer group i
-
-} // namespace
 
 llvm::Value *Lowering::mbarrier(const Op &op, size_t operand) {
   return stage_address(op.operand(operand), op.operand(operand + 1));
@@ -50,10 +46,9 @@ void Lowering::lower_mbarrier_arrive(const Op &op) {
     });
   if (op.has(attr::per_warp_))
     call_target_op(builder_, TargetOp::warp_sync);
-  llvm::Value *speaks_for_warp =
-      part_ == Part::producer ? nullptr : builder_.CreateICmpEQ(lane(), builder_.getInt32(0));
-  if (part_ == Part::producers) // its arrival also covers the stores of the other lanes
-    call_target_op(builder_, TargetOp::warp_sync);
+  llvm::Value *speaks_for_warp = partition_ && partition_->is_one_thread
+                                     ? nullptr
+                                     : builder_.CreateICmpEQ(lane(), builder_.getInt32(0));
   if (op.has(attr::cluster_)) { // lane r arrives in block r
     llvm::Value *blocks = builder_.getInt32(uint32_t(op.get(attr::cluster_)));
     guarded(builder_.CreateICmpULT(lane(), blocks), [&] {
@@ -65,74 +60,79 @@ void Lowering::lower_mbarrier_arrive(const Op &op) {
   guarded(speaks_for_warp, [&] { call_target_op(builder_, TargetOp::mbarrier_arrive, {address}); });
 }
 
+// Barrier 0 is that of all threads. Those of the groups follow.
 void Lowering::lower_barrier() {
-  if (part_ == Part::whole) {
+  if (!partition_) {
     call_target_op(builder_, TargetOp::barrier);
     return;
   }
-  llvm::Value *number = builder_.getInt32(workers_barrier);
+  llvm::Value *number = builder_.getInt32(uint32_t(1 + partition_->first_group));
   if (consumer_group_)
     number = builder_.CreateAdd(number, consumer_group_);
   call_target_op(builder_, TargetOp::barrier_sync,
-                 {number, builder_.getInt32(uint32_t(32 * fn_.warps))});
+                 {number, builder_.getInt32(uint32_t(32 * partition_->warps))});
 }
 
 void Lowering::lower_warp_specialize(const Op &op) {
-  if (!op.has(attr::all_producers_)) // makes the mbarriers visible to TMA
-    call_target_op(builder_, TargetOp::fence_mbarrier_init);
+  const std::vector<Partition> partitions = partitions_of(op);
+  if (std::any_of(partitions.begin(), partitions.end(),
+                  [](const Partition &partition) { return partition.is_one_thread; }))
+    call_target_op(builder_, TargetOp::fence_mbarrier_init); // makes the mbarriers visible to TMA
   if (op.has(attr::cluster_))
     lower_cluster_barrier();
   else
     call_target_op(builder_, TargetOp::barrier);
 
-  auto *workers = llvm::BasicBlock::Create(context_, "workers", function_);
-  auto *producers = llvm::BasicBlock::Create(context_, "producers", function_);
-  auto *after = llvm::BasicBlock::Create(context_, "specialize.end", function_);
-  llvm::Value *first_producer = builder_.getInt32(uint32_t(fn_.warps * fn_.consumer_groups));
-  builder_.CreateCondBr(builder_.CreateICmpULT(warp(), first_producer), workers, producers);
-  std::vector<int64_t> registers = op.get(attr::registers_);
-  llvm::Value *warp_of_block = warp(); // a cluster_load_reduce renumbers the workers
-
-  // At the start each thread has an equal share of the registers.
-  int64_t share = gpu_.registers_per_block / fn_.threads() / 8 * 8;
-  auto take = [&](int64_t count) {
-    TargetOp change = count > share ? TargetOp::setmaxnreg_inc : TargetOp::setmaxnreg_dec;
-    call_target_op(builder_, change, {builder_.getInt32(uint32_t(count))});
-  };
-  builder_.SetInsertPoint(workers);
-  part_ = Part::workers;
-  if (!registers.empty())
-    take(registers[0]);
-  if (fn_.consumer_groups > 1) {
-    llvm::Value *warps = builder_.getInt32(uint32_t(fn_.warps));
-    consumer_group_ = builder_.CreateUDiv(warp_of_block, warps, "consumer_group");
-    warp_ = builder_.CreateURem(warp_of_block, warps);
+  llvm::Value *warp_of_block = warp(); // a cluster_load_reduce renumbers the warps
+  llvm::BasicBlock *after = nullptr;
+  for (const Partition &partition : partitions) {
+    llvm::BasicBlock *others = nullptr;
+    if (partition.block != partitions.back().block) {
+      auto *own = llvm::BasicBlock::Create(context_, "partition", function_);
+      others = llvm::BasicBlock::Create(context_, "other_partitions", function_);
+      llvm::Value *end = builder_.getInt32(uint32_t(partition.first_warp + partition.all_warps()));
+      builder_.CreateCondBr(builder_.CreateICmpULT(warp_of_block, end), own, others);
+      builder_.SetInsertPoint(own);
+    }
+    if (!after)
+      after = llvm::BasicBlock::Create(context_, "specialize.end", function_);
+    lower_partition(partition, warp_of_block);
+    builder_.CreateBr(after);
+    if (others)
+      builder_.SetInsertPoint(others);
   }
-  lower_block(*op.blocks[0]);
-  consumer_group_ = nullptr;
-  builder_.CreateBr(after);
-
-  builder_.SetInsertPoint(producers);
-  warp_ = warp_of_block;
-  if (!registers.empty())
-    take(registers[1]);
-  if (op.has(attr::all_producers_)) {
-    part_ = Part::producers;
-    warp_ = builder_.CreateSub(warp_of_block, first_producer);
-    lower_block(*op.blocks[1]);
-    warp_ = warp_of_block;
-  } else {
-    part_ = Part::producer;
-    lower_by_one(*op.blocks[1], first_producer);
-  }
-  builder_.CreateBr(after);
-
   builder_.SetInsertPoint(after);
-  part_ = Part::whole;
+}
+
+void Lowering::lower_partition(const Partition &partition, llvm::Value *warp_of_block) {
+  partition_ = partition;
+  // At the start each thread has an equal share of the registers.
+  const int64_t share = gpu_.registers_per_block / fn_.threads() / 8 * 8;
+  if (partition.registers)
+    call_target_op(
+        builder_, partition.registers > share ? TargetOp::setmaxnreg_inc : TargetOp::setmaxnreg_dec,
+        {builder_.getInt32(uint32_t(partition.registers))});
+  llvm::Value *first = builder_.getInt32(uint32_t(partition.first_warp));
+  warp_ = warp_of_block;
+  if (partition.is_one_thread) {
+    lower_by_one(*partition.block, first);
+  } else {
+    if (partition.first_warp)
+      warp_ = builder_.CreateSub(warp_of_block, first);
+    if (partition.groups > 1) {
+      llvm::Value *warps = builder_.getInt32(uint32_t(partition.warps)), *of_partition = warp_;
+      consumer_group_ = builder_.CreateUDiv(of_partition, warps, "consumer_group");
+      warp_ = builder_.CreateURem(of_partition, warps);
+    }
+    lower_block(*partition.block);
+  }
+  consumer_group_ = nullptr;
+  warp_ = warp_of_block;
+  partition_.reset();
 }
 
 void Lowering::by_one_thread(const std::function<void()> &emit) {
-  guarded(part_ == Part::producer ? nullptr : is_first_thread(), emit);
+  guarded(partition_ && partition_->is_one_thread ? nullptr : is_first_thread(), emit);
 }
 
 void Lowering::lower_by_one(const Block &block, llvm::Value *of_warp) {

@@ -57,10 +57,15 @@ struct Buffer {
   Op *alloc;
   int64_t bytes;
   bool is_of_consumer_group = false;
-  int begin = 0, end = 0; // live range, in operation numbers, inclusive
+  const Block *partition = nullptr; // null: of the whole block
+  int begin = 0, end = 0;           // live range, in operation numbers, inclusive
   int64_t address = 0;
 
-  bool live_with(const Buffer &other) const { return begin <= other.end && other.begin <= end; }
+  // Partitions run at the same time.
+  bool live_with(const Buffer &other) const {
+    return (partition && other.partition && partition != other.partition) ||
+           (begin <= other.end && other.begin <= end);
+  }
 };
 
 struct State {
@@ -82,7 +87,8 @@ struct State {
 
   // Whether each consumer group has its own copy of the buffer.
   bool is_of_consumer_group(const Op &alloc) const {
-    return fn.consumer_groups > 1 && partition_of(alloc);
+    const std::optional<Partition> partition = partition_of(alloc);
+    return partition && partition->groups > 1;
   }
 
   // The operation in `block` that contains `user`: an access in a loop counts as the whole loop.
@@ -98,6 +104,8 @@ struct State {
         return;
       const Type &type = op.result()->type;
       Buffer buffer{&op, type.elements() * bytes_of(type.elem), is_of_consumer_group(op)};
+      if (const std::optional<Partition> partition = partition_of(op))
+        buffer.partition = partition->block;
       bool used = false;
       for (const Op *user : users.of(op.result())) {
         auto [begin, end] = extents[ancestor_in(op.parent, user)];
@@ -199,7 +207,10 @@ void allocate_shared(Function &fn, const Gpu &gpu) {
   for (const Buffer &buffer : state.buffers)
     if (buffer.is_of_consumer_group)
       buffer.alloc->set(attr::consumer_group_bytes_, bytes);
-  fn.shared_bytes = int(of_consumer_groups + fn.consumer_groups * bytes);
+  int groups = 1;
+  for (const Partition &partition : partitions_of(fn))
+    groups = std::max(groups, partition.groups);
+  fn.shared_bytes = int(of_consumer_groups + groups * bytes);
 }
 
 } // namespace tritonc

@@ -406,10 +406,12 @@ struct State {
     return shared(accumulator_layout(shape, op).permute({1, 0}));
   }
 
-  // Whether the producer warps run `op`.
-  static bool is_by_producers(const Op &op) {
-    const Block *partition = partition_of(op);
-    return partition && partition == partition->parent->blocks[1];
+  // Whether `load` only copies to shared memory.
+  bool is_copy(const Op &load) const {
+    const std::vector<Op *> &readers = users.of(load.result());
+    return partition_of(load) && !readers.empty() &&
+           std::all_of(readers.begin(), readers.end(),
+                       [](const Op *op) { return op->is(Opcode::shared_store_); });
   }
 
   // Producer warps store whole 32-bit words to shared memory, even where they can load only parts
@@ -423,7 +425,7 @@ struct State {
     std::vector<int> order = last_axis_first(tile.rank());
     if (std::optional<int> axis = contiguous_axis(view, fn))
       std::swap(order[0], *std::find(order.begin(), order.end(), *axis));
-    return shared(blocked_layout(tile.shape, order, vector, fn.producer_warps));
+    return shared(blocked_layout(tile.shape, order, vector, partition_of(load)->warps));
   }
 
   Layout first_of(std::initializer_list<const Value *> values, const Type &type) {
@@ -461,7 +463,7 @@ struct State {
             return layout;
         return nullptr;
       }
-      if (is_by_producers(op))
+      if (is_copy(op))
         return layout_to_copy(op);
       if (Layout pointers = natural(op.operand(0)))
         return pointers;

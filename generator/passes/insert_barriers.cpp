@@ -46,9 +46,8 @@
 //          Then the pass compares accesses through them as accesses through one parameter. Nothing
 //          else points to memory that is `__noalias`.
 //
-//          TMA, producer warps, and the tensor cores access a circular buffer in the order that the
-//          mbarriers of lower_channels give. Producer warps have no other accesses, so the pass
-//          skips their part.
+//          Partitions run at the same time. A buffer that several of them access is that of a
+//          channel: its mbarriers order all accesses. A partition of one thread needs no barrier.
 //          Cost: the pass gives equal places in global memory one number, and looks pending
 //          accesses up by it. So its time grows as n log n with the number of operations, and with
 //          the number of barriers to remove times n.
@@ -570,6 +569,7 @@ public:
   explicit InsertBarriers(Function &fn) : fn_(fn), places_(fn) {}
 
   void run() {
+    find_channels();
     walk(*fn_.body, {});
     remove_superfluous();
   }
@@ -607,10 +607,27 @@ private:
     return after;
   }
 
+  // Whether several partitions access the buffer.
+  bool is_of_channel(const Op &buffer) const { return of_channels_.count(&buffer) != 0; }
+
+  void find_channels() {
+    std::map<const Op *, const Block *> accessed; // and where
+    for_each_op(*fn_.body, [&](const Op &op) {
+      const std::optional<Partition> partition = partition_of(op);
+      for (const Value *operand : op.operands)
+        if (partition && operand->type.is_shared()) {
+          auto [first, is_new] = accessed.try_emplace(operand->op, partition->block);
+          if (first->second != partition->block)
+            of_channels_.insert(operand->op);
+        }
+    });
+  }
+
   bool conflicts(const SharedAccess &later, const Pending &pending) const {
     return std::any_of(pending.shared.begin(), pending.shared.end(),
                        [&](const SharedAccess &earlier) {
                          return (earlier.writes || later.writes) && !earlier.in_background() &&
+                                !(earlier.buffer == later.buffer && is_of_channel(*later.buffer)) &&
                                 overlap(earlier, later);
                        });
   }
@@ -667,6 +684,15 @@ private:
     return needs_barrier;
   }
 
+  // The accesses of all partitions are pending after them.
+  Pending walk_partitions(Op &op, const Pending &before) {
+    Pending after;
+    for (const Partition &partition : partitions_of(op))
+      if (!partition.is_one_thread)
+        after.merge(walk(*partition.block, before));
+    return after;
+  }
+
   Op *new_barrier(const Op &before) {
     Op *barrier = fn_.new_op(Opcode::barrier_);
     barrier->parent = before.parent;
@@ -688,7 +714,7 @@ private:
       } else if (op.is(Opcode::if_else_)) {
         pending = walk_if(op, pending);
       } else if (op.is(Opcode::warp_specialize_)) {
-        pending = walk(*op.blocks[0], std::move(pending));
+        pending = walk_partitions(op, pending);
       } else if (op.is(Opcode::barrier_) || op.is(Opcode::cluster_barrier_)) {
         if (pending.follows_added_barrier)
           candidates_.insert(&op);
@@ -744,7 +770,8 @@ private:
   bool conflict_found_ = false;
   int repeated_walks_ = 0; // nesting of loops that the pass walks again
   std::vector<Op *> inserted_;
-  std::set<const Op *> candidates_; // barriers that may be superfluous
+  std::set<const Op *> candidates_;  // barriers that may be superfluous
+  std::set<const Op *> of_channels_; // buffers
 };
 
 } // namespace

@@ -26,7 +26,7 @@
 // 1.4 times at 512 x 512 x 512, 1.2 times at 1024 x 1024 x 1024.
 //
 // Method:  Inserts launch_dependents after the last operation that loads; of a warp-specialized
-//          kernel, in the part of the producer warps. An earlier place would be correct, too. But a
+//          kernel, in the last partition, which loads. An earlier place would be correct, too. But a
 //          waiting block keeps its place on an SM, which another stream may want.
 //
 //          Inserts dependency_wait before the first operation that is not arithmetic, work of the
@@ -90,7 +90,7 @@ void insert_dependent_launch(Function &fn, const Gpu &gpu) {
   Block *loading = fn.body;
   for (Op *op : fn.body->ops)
     if (op->is(Opcode::warp_specialize_))
-      loading = op->blocks[1];
+      loading = op->blocks.back();
   insert(fn, loading, behind_loads(*loading), Opcode::launch_dependents_);
   size_t first = 0;
   while (is_preparation(*fn.body->ops[first]))

@@ -21,8 +21,8 @@
 //          that of a negative number, which is full.
 //
 //          A stage is full after the bytes of all TMA copies, or when each warp of the producer has
-//          arrived. Before that, a fence makes what threads have written visible to TMA and to the
-//          tensor cores.
+//          arrived, once all of its threads have written ({per_warp}). Before that, a fence makes
+//          what they have written visible to TMA and to the tensor cores.
 //
 //          A stage is empty when each warp of the consumer has arrived. Where threads read the
 //          stage, a warp arrives only once all of its threads have read ({per_warp}); wgmma reads
@@ -39,8 +39,7 @@
 //          is no power of two.
 // Needs:   the partitions as in channels.h.
 // Ensures: no channel is left.
-// Limits:  nothing happens without a channel. Only the first block of a warp_specialize may have
-//          several groups.
+// Limits:  nothing happens without a channel.
 //
 // Tested by tests/unit/passes/lower_channels/.
 
@@ -62,9 +61,9 @@ struct Lowered {
   Op *channel;
   int64_t stages = channel->result()->type.shape[0];
   std::vector<Op *> uses = users_of(*fn.body, channel->result());
-  bool is_of_group = fn.consumer_groups > 1 && partition_of(*channel);
-  Value *full = nullptr, *empty = nullptr; // mbarriers
-  int64_t tma_bytes = 0;                   // of a stage; 0: TMA does not fill it
+  std::optional<Partition> partition = partition_of(*channel); // nullopt: not in one
+  Value *full = nullptr, *empty = nullptr;                     // mbarriers
+  int64_t tma_bytes = 0; // of a stage; 0: TMA does not fill it
   int64_t multicast = 1;
   bool threads_read = false, wgmma_reads = false;
 
@@ -86,15 +85,6 @@ struct Lowered {
     }
   }
 
-  // The arrivals of the partition that runs `op`: of its warps, or of its one thread.
-  int64_t arrivals_of(const Op &op) const {
-    const Block *partition = partition_of(op);
-    const Op &all = *partition->parent;
-    if (partition == all.blocks[0])
-      return fn.warps;
-    return all.has(attr::all_producers_) ? fn.producer_warps : 1;
-  }
-
   const Op *first(Opcode code) const {
     auto found =
         std::find_if(uses.begin(), uses.end(), [&](const Op *use) { return use->is(code); });
@@ -104,7 +94,7 @@ struct Lowered {
   // --- Mbarriers. ---
 
   Value *make(Builder &builder, const char *name, int64_t arrivals) {
-    const int64_t many = stages * (is_of_group ? fn.consumer_groups : 1);
+    const int64_t many = stages * (partition ? partition->groups : 1);
     Op *op = builder.create(Opcode::mbarriers_, {}, {Type::shared(Elem::i64, {many, 1})});
     op->set(attr::arrivals_, arrivals);
     op->result()->name = channel->result()->name + "." + name;
@@ -112,17 +102,17 @@ struct Lowered {
   }
 
   void make_mbarriers() {
-    const Block *partition = partition_of(*channel);
-    Builder builder = Builder::before(fn, partition ? partition->parent : channel);
+    Builder builder = Builder::before(fn, partition ? partition->block->parent : channel);
     builder.set_location(channel->location);
-    full = make(builder, "full", tma_bytes ? 1 : arrivals_of(*first(Opcode::put_done_)));
+    full =
+        make(builder, "full", tma_bytes ? 1 : partition_of(*first(Opcode::put_done_))->arrivals());
     if (const Op *done = first(Opcode::get_done_))
-      empty = make(builder, "empty", arrivals_of(*done) * multicast);
+      empty = make(builder, "empty", partition_of(*done)->arrivals() * multicast);
   }
 
   // The mbarrier of a stage. Each group has its own.
   Value *mbarrier(Builder &builder, Value *stage) const {
-    if (!is_of_group)
+    if (!partition || partition->groups == 1)
       return stage;
     Value *group =
         builder.create(Opcode::consumer_group_id_, {}, {Type::scalar(Elem::i32)})->result();
@@ -187,7 +177,10 @@ struct Lowered {
     builder.set_location(done.location);
     if (!channel->operands.empty())
       builder.create(Opcode::proxy_fence_, {});
-    builder.create(Opcode::mbarrier_arrive_, {full, mbarrier(builder, stage_of(builder, done))});
+    Op *arrive = builder.create(Opcode::mbarrier_arrive_,
+                                {full, mbarrier(builder, stage_of(builder, done))});
+    if (!channel->operands.empty())
+      arrive->set(attr::per_warp_);
   }
 
   void lower_get(Op &get) const {

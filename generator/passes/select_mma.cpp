@@ -42,8 +42,7 @@
 //          has too few rows. All warps multiply by mma where wgmma cannot.
 // Needs:   form_views, to know the order of operands in memory.
 // Ensures: every dot has {instruction} and either {warps} or {warpgroups}; fma: {thread_tile};
-//          {convert_to} if the element type of its operands changes. fn.warps is set. In
-//          warp-specialized schedules fn.producer_warps is set, and with wgmma fn.consumer_groups.
+//          {convert_to} if the element type of its operands changes. fn.warps is set.
 // Limits:  without a dot only fn.warps changes: the largest tile that is loaded or stored decides.
 //          Does not check that wgmma can multiply the tile: candidate_schedules does.
 //
@@ -243,9 +242,6 @@ void multiply_by_warpgroups(Function &fn, const Gpu &gpu, const Schedule &schedu
     op.set(attr::instruction_, "wgmma");
     op.set(attr::warpgroups_, division);
   });
-  fn.consumer_groups = schedule.consumer_groups;
-  if (schedule.is_warp_specialized())
-    fn.producer_warps = schedule.producer_warps ? schedule.producer_warps : warps_of_a_group;
 }
 
 } // namespace
@@ -288,8 +284,6 @@ void select_mma(Function &fn, const Gpu &gpu, const Schedule &schedule) {
       (schedule.is_warp_specialized() && gpu.has_wgmma))
     return multiply_by_warpgroups(fn, gpu, schedule);
   fn.warps = warps_for(fn, gpu);
-  if (schedule.is_warp_specialized())
-    fn.producer_warps = 1;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
       multiply_by_warps(fn, op, gpu, schedule);

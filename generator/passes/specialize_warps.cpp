@@ -181,6 +181,13 @@ struct State {
   Location location = {};
 
   bool copies_by_threads() const { return schedule.producer_warps > 0; }
+  int64_t groups() const { return schedule.consumer_groups; }
+
+  // Only whole warpgroups move registers.
+  int64_t producer_warps() const {
+    constexpr int64_t warps_of_warpgroup = 4;
+    return copies_by_threads() ? schedule.producer_warps : gpu.has_wgmma ? warps_of_warpgroup : 1;
+  }
 
   // By mma, not by wgmma.
   bool is_by_warps() const { return !matmul.dot->has(attr::warpgroups_); }
@@ -227,8 +234,8 @@ struct State {
       buffers[i] = allocate(builder, *matmul.operands[i].load);
     rows = rows_of_instruction();
     operands = make_channel(builder, "operands", {buffers[0], buffers[1]}, stages);
-    if (fn.consumer_groups > 1)
-      turns = make_channel(builder, "turns", {}, fn.consumer_groups);
+    if (groups() > 1)
+      turns = make_channel(builder, "turns", {}, groups());
   }
 
   // --- The consumer warps ---
@@ -276,8 +283,8 @@ struct State {
     Value *consumer_group =
         outside.create(Opcode::consumer_group_id_, {}, {Type::scalar(Elem::i32)})->result();
     consumer_group->name = "consumer_group";
-    Value *consumer_groups = outside.i32(fn.consumer_groups);
-    Value *behind_first = outside.sub(outside.i32(fn.consumer_groups - 1), consumer_group);
+    Value *consumer_groups = outside.i32(groups());
+    Value *behind_first = outside.sub(outside.i32(groups() - 1), consumer_group);
     rounds->operands[0] = outside.binary(
         Opcode::udiv_, outside.add(rounds->operand(0), behind_first), consumer_groups);
 
@@ -492,7 +499,7 @@ struct State {
       const Type &tile = matmul.operands[i].load->result()->type;
       size_t along = size_t(*contiguous_axis(matmul.operands[i].load->operand(0), fn));
       Shape shape = tile.shape;
-      int64_t max_value = bytes_in_registers / bytes_of(tile.elem) * 32 * fn.producer_warps;
+      int64_t max_value = bytes_in_registers / bytes_of(tile.elem) * 32 * producer_warps();
       while (element_count(shape) > max_value)
         shape[shape[1 - along] > 1 ? 1 - along : along] /= 2;
       for (int64_t row = 0; row < tile.shape[0]; row += shape[0])
@@ -602,15 +609,18 @@ struct State {
     Op *parts = builder.create(Opcode::warp_specialize_, {});
     Block *workers = fn.new_block(parts), *producer = fn.new_block(parts);
     parts->blocks = {workers, producer};
-    if (copies_by_threads())
-      parts->set(attr::all_producers_);
+    parts->set(attr::warps_, std::vector<int64_t>{fn.warps, producer_warps()});
+    if (groups() > 1)
+      parts->set(attr::groups_, std::vector<int64_t>{groups(), 1});
+    if (!copies_by_threads())
+      parts->set(attr::one_thread_, std::vector<int64_t>{0, 1});
     if (schedule.multicast > 1) {
       // A block must not end while another block arrives at its mbarriers.
       parts->set(attr::cluster_, schedule.multicast);
       builder.create(Opcode::cluster_barrier_, {});
     }
     for (const Registers &division : divisions)
-      if (!is_by_warps() && division.multiplying_warps == fn.warps * fn.consumer_groups &&
+      if (!is_by_warps() && division.multiplying_warps == fn.warps * groups() &&
           division.producer_warps == schedule.producer_warps)
         parts->set(attr::registers_, std::vector<int64_t>{division.to_multiply, division.to_copy});
     fn.body->ops.push_back(end);
@@ -631,7 +641,7 @@ struct State {
       workers->ops.push_back(op);
     }
     Builder(fn, workers).yield({});
-    if (fn.consumer_groups > 1)
+    if (groups() > 1)
       multiply_in_turns(outermost);
     else
       multiply_in(outermost, start);

@@ -167,7 +167,7 @@ Value *allocate_stages(Function &fn, const Op &store, Type piece, int contiguous
   LinearLayout layout = panel_layout(piece.shape, contiguous, bytes_of(piece.elem));
   piece.shape.insert(piece.shape.begin(), stages);
   Type type = Type::shared(piece.elem, piece.shape).with_layout(std::move(layout));
-  Builder builder = Builder::before(fn, partition_of(store)->ops.front());
+  Builder builder = Builder::before(fn, partition_of(store)->block->ops.front());
   return builder.create(Opcode::shared_alloc_, {}, {type})->result();
 }
 

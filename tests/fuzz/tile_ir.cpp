@@ -68,8 +68,7 @@ bool is_set_by_passes(std::string_view attribute) {
 
 // Whether `translate/` could return this function.
 bool is_as_translated(const ir::Function &fn) {
-  bool is = fn.warps == 0 && fn.consumer_groups == 1 && fn.producer_warps == 0 &&
-            fn.shared_bytes == 0 && fn.blocks_per_sm == 0;
+  bool is = fn.warps == 0 && fn.shared_bytes == 0 && fn.blocks_per_sm == 0;
   auto look_at = [&](const ir::Value *value) {
     const ir::Type &type = value->type;
     is &= !type.layout && !type.is_view() && !type.is_shared() && !type.is_map();

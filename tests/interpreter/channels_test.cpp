@@ -19,7 +19,8 @@ Ran partitions(const std::string &consumer, const std::string &producer,
              "%map = tensor_map %x, %o0, %o8, %o1 : map<f32>[4]\n"
              "%y4 = tensor_map %y, %o0, %o8, %o1 : map<f32>[4]\n"
              "%s = shared_alloc : shared<f32>[2,4]\n" +
-             channel + "warp_specialize {\n" + consumer + "yield\n} {\n" + producer + "yield\n}");
+             channel + "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n" + consumer +
+             "yield\n} {\n" + producer + "yield\n}");
 }
 
 // The producer counts with %m, the consumer with %k. Number %m is the tile from 4 * (%m mod 2) on.

@@ -64,6 +64,7 @@ void Machine::combine(const Op &op, Tile own) {
     wait_for_cluster();
   } else if (rank + 1 < blocks) {
     joined_ = true;
+    joined_in_ = part() ? part()->partition.block : nullptr;
     return;
   }
   std::vector<Tile> parts;
@@ -85,19 +86,19 @@ void Machine::combine(const Op &op, Tile own) {
 }
 
 void Machine::cluster_reduce(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   combine(op, tile(op.operand(0)));
 }
 
 void Machine::cluster_load_reduce(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   size_t elements = size_t(op.result()->type.elements());
   const Element *first = stage(op, op.operand(0), op.operand(1));
   combine(op, first ? Tile(first, first + elements) : Tile(elements, Element::no_value()));
 }
 
 void Machine::cluster_barrier(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   wait_for_cluster();
 }
 

@@ -171,7 +171,8 @@ TEST_CASE("cluster_reduce: the producer thread continues") {
     launch.turns = turns;
     Ran ran("%a = load %p : f32[8]\n %block = block_id {axis = 0} : i32\n"
             "%mine = addptr %y, %block : ptr<f32>\n %x0 = load %x : f32\n"
-            "warp_specialize {\n %sum = cluster_reduce %a {blocks = 2, op = \"add\"} : f32[8]\n "
+            "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n %sum = cluster_reduce %a "
+            "{blocks = 2, op = \"add\"} : f32[8]\n "
             "yield\n} {\n"
             "store %mine, %x0\n yield\n}",
             "f32", "", launch);
@@ -194,7 +195,7 @@ TEST_CASE("cluster_reduce: a block ended by a report adds nothing") {
 TEST_CASE("cluster_reduce: only consumer warps may execute it") {
   auto producer = [](const std::string &operation) {
     return blocks(1, "%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n"
-                     "warp_specialize {\n yield\n} {\n" +
+                     "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n yield\n} {\n" +
                          operation + "\n yield\n}")
         .kinds();
   };

@@ -12,7 +12,7 @@ void Machine::block(const Block &block) {
   for (const Op *op : block.ops) {
     if (!parts_.empty() && whose_turn() != running_)
       leave();
-    if (ended_ || (joined_ && !is_producer()))
+    if (ended_ || (joined_ && (!part() || part()->partition.block == joined_in_)))
       return;
     if (result_.steps >= launch_.max_steps) {
       ended_ = true;

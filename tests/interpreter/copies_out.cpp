@@ -14,7 +14,7 @@ namespace tritonc::interpreter {
 using namespace ir;
 
 void Machine::tma_store_async(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   const Element *from = stage(op, op.operand(1), op.operand(2));
   if (!from)
     return;
@@ -52,14 +52,13 @@ void Machine::read_oldest() {
 }
 
 void Machine::tma_store_wait(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   while (copies_out_.size() > size_t(op.get(attr::pending_)))
     read_oldest();
 }
 
 void Machine::proxy_fence(const Op &op) {
-  if (producers_ == 1)
-    not_by_producer(op);
+  not_by_one_thread(op);
   unfenced_[running_].clear();
   unfenced_reads_[running_].clear();
 }

@@ -150,7 +150,8 @@ TEST_CASE("tma_store_async: reports invalid boxes") {
   CHECK(text("%four", "3") == ""); // the box is past the end of the row
   // A load ends at the end of the tensor, and may begin before the tensor.
   auto loads = [&](const std::string &at) {
-    return ran("%bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n warp_specialize {\n"
+    return ran("%bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n warp_specialize {one_thread = "
+               "[0,1], warps = [4,4]} {\n"
                "mbarrier_wait %bar, %zero, %zero\n yield\n} {\n"
                "mbarrier_arrive %bar, %zero {bytes = 16}\n"
                "tma_load_async %my, %s, %zero, %bar, %zero, " +
@@ -166,7 +167,9 @@ TEST_CASE("tma_store_async: reports invalid boxes") {
 TEST_CASE("tma_store_async: only consumer warps may execute it") {
   const std::string start = write("%t0", "%zero") + fence;
   auto kinds = [&](const std::string &producer) {
-    return ran(start + "warp_specialize {\n yield\n} {\n" + producer + "yield\n}").kinds();
+    return ran(start + "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n yield\n} {\n" +
+               producer + "yield\n}")
+        .kinds();
   };
   CHECK(kinds("").empty());
   for (const std::string &operation : {wait(), fence})

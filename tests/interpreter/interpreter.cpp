@@ -110,7 +110,7 @@ void Machine::execute(const Op &op) {
   case Opcode::launch_requires_:
     return; // the enclosing operation reads terminators; the host reads launch_blocks
   case Opcode::barrier_:
-    return not_by_producer(op); // a program is one thread here
+    return not_by_one_thread(op); // a program is one thread here
   case Opcode::print_:
     return show(op);
   case Opcode::assert_:
@@ -138,7 +138,7 @@ void Machine::execute(const Op &op) {
   case Opcode::warp_specialize_:
     return specialize(op);
   case Opcode::consumer_group_id_:
-    return define(op, Element::of_integer(int64_t(running_)));
+    return define(op, Element::of_integer(part()->group));
   case Opcode::channel_:
     return channel(op);
   case Opcode::put_:
@@ -161,7 +161,7 @@ void Machine::execute(const Op &op) {
   case Opcode::dependency_wait_:
     return; // launches run one after another
   case Opcode::tma_prefetch_:
-    return not_by_producer(op); // no visible effect
+    return not_by_one_thread(op); // no visible effect
   case Opcode::tma_load_async_:
     return tma_load_async(op);
   case Opcode::tma_store_async_:

@@ -11,7 +11,7 @@
 //     - the result of an asynchronous wgmma exists only after its wait;
 //     - accesses outside a buffer in global memory are reported.
 //
-// Of warps, it models only the two parts of a `warp_specialize`, which take turns. The blocks of a
+// Of warps, it models only the partitions of a `warp_specialize`, which take turns. The blocks of a
 // cluster take turns, too: each runs until it waits for the cluster.
 //
 //     interpreter::Memory memory;

@@ -320,6 +320,8 @@ private:
   struct Part {
     boost::context::fiber fiber, home; // of the part, and of the caller that resumes it
     Own own;                           // while another part runs
+    ir::Partition partition = {};
+    int group = 0; // of the partition
     Wait wait = {};
     bool is_done = false;
   };
@@ -327,11 +329,12 @@ private:
   void exchange(Own &own);
   void go_on(size_t part);
   void join_parts();
-  bool is_producer() const { return !parts_.empty() && running_ == parts_.size() - 1; }
+  const Part *part() const { return parts_.empty() ? nullptr : &parts_[running_]; }
+  bool is_one_thread() const { return part() && part()->partition.is_one_thread; }
   bool can_go_on(const Part &part);
   std::optional<size_t> whose_turn();
   void leave();
-  void not_by_producer(const ir::Op &op);
+  void not_by_one_thread(const ir::Op &op);
 
   const ir::Function &fn_;
   const Launch &launch_;
@@ -343,9 +346,10 @@ private:
   PartsOfCluster &parts_of_cluster_;
   boost::context::fiber fiber_, home_; // of the block, and of the caller of run_to_wait
   bool is_done_ = false;
-  size_t reductions_ = 0; // over the cluster so far
-  bool joined_ = false;   // the last block of the cluster continues for this one
-  int64_t found_at_ = -1; // step of the last report
+  size_t reductions_ = 0;                // over the cluster so far
+  bool joined_ = false;                  // the last block of the cluster continues for this one
+  const ir::Block *joined_in_ = nullptr; // the partition that it continues; null: all
+  int64_t found_at_ = -1;                // step of the last report
   std::unordered_map<const ir::Value *, Held> values_;
   std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // host values
   std::vector<SharedBuffer> shared_;
@@ -367,9 +371,8 @@ private:
   std::deque<Product> products_;
   size_t finished_ = 0; // number of finished products
 
-  std::vector<Part> parts_; // consumer groups, then the producer warp
+  std::vector<Part> parts_; // the groups of all partitions
   size_t running_ = 0;
-  int producers_ = 1; // number of producer warps, or 1 thread
 };
 
 } // namespace tritonc::interpreter

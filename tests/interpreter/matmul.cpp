@@ -98,7 +98,7 @@ void Machine::start(Product &&product, size_t sum) {
 }
 
 void Machine::wgmma_ss(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   constexpr size_t sum = 4;
   Product product = new_product(op, sum);
   if (fetch(product, 0, op.operand(0), op.operand(1)) &&
@@ -107,7 +107,7 @@ void Machine::wgmma_ss(const Op &op) {
 }
 
 void Machine::wgmma_rs(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   constexpr size_t sum = 3;
   Product product = new_product(op, sum);
   product.factors[0] = tile(op.operand(0));
@@ -133,7 +133,7 @@ void Machine::finish(Product &product) {
 }
 
 void Machine::wgmma_wait(const Op &op) {
-  not_by_producer(op);
+  not_by_one_thread(op);
   while (products_.size() - finished_ > size_t(op.get(attr::pending_)))
     finish(products_[finished_++]);
   values_[op.result()] = taken(values_.at(op.operand(0)));

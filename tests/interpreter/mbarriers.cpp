@@ -68,11 +68,9 @@ void Machine::mbarrier_arrive(const Op &op) {
   if (!at)
     return;
   Mbarrier &here = mbarrier(*at);
-  if (op.has(attr::bytes_) && is_producer() && producers_ > 1)
-    find(Report::Kind::wrong_warps, op, -1, "bytes are announced by one thread");
   here.announced += op.get(attr::bytes_);
   int arrivals = op.has(attr::bytes_) ? 1
-                 : is_producer()      ? producers_
+                 : part()             ? part()->partition.arrivals()
                                       : std::max(fn_.warps, 1); // one per warp
   // Blocks run one after another. Those of a cluster do the same at the same time, and a block loads
   // all of a tile of which it would copy a part.
@@ -137,8 +135,6 @@ bool Machine::land_for(const Wait &wait) {
 }
 
 void Machine::tma_load_async(const Op &op) {
-  if (is_producer() && producers_ > 1)
-    find(Report::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
   Element *to = stage(op, op.operand(1), op.operand(2));
   const bool to_channel = op.operand(3)->type.is_channel();
   std::optional<At> at = to_channel ? At{int(scalar(op.operand(3)).integer),
@@ -146,8 +142,8 @@ void Machine::tma_load_async(const Op &op) {
                                     : mbarrier_of(op, 3);
   if (!to || !at)
     return;
-  // The producer thread waits until the consumer warps have used what they read.
-  if (!is_producer() && unfenced_reads_[running_].count(place_of(op.operand(1), to)))
+  // One thread waits until the others have used what they read.
+  if (!is_one_thread() && unfenced_reads_[running_].count(place_of(op.operand(1), to)))
     find(Report::Kind::not_fenced, op, -1, "no proxy_fence since its stage was read");
   check_box(op, 5, false);
   const Type &type = op.operand(1)->type;
@@ -182,9 +178,10 @@ void Machine::stuck(const std::vector<Wait> &waits) {
   for (const Wait &wait : waits) {
     const std::string &name = wait.op->operand(0)->name;
     const std::string of = name.empty() ? "" : " of %" + name;
-    bool by_producer = !parts_.empty() && wait.op == parts_.back().wait.op;
-    text += (text.empty() ? "" : "; ") +
-            std::string(by_producer ? "the producer warp waits" : "the program's warps wait");
+    const std::optional<Partition> partition = partition_of(*wait.op);
+    text += (text.empty() ? "" : "; ") + std::string(partition && partition->is_one_thread
+                                                         ? "the producer warp waits"
+                                                         : "the program's warps wait");
     if (wait.at.is_channel) {
       text += std::string(wait.op->is(Opcode::put_) ? " to put" : " to get") + " number " +
               std::to_string(wait.parity) + of;

@@ -21,8 +21,9 @@ Ran parts(const std::string &workers, const std::string &producer,
              "%x6 = tensor_map %x, %o0, %o6, %o1 : map<f32>[4]\n"
              "%y4 = tensor_map %y, %o0, %o8, %o1 : map<f32>[4]\n"
              "%s = shared_alloc : shared<f32>[2,4]\n %bar = mbarriers {" +
-             arrivals + "} : shared<i64>[2,1]\n warp_specialize {\n" + workers + "yield\n} {\n" +
-             producer + "yield\n}");
+             arrivals +
+             "} : shared<i64>[2,1]\n warp_specialize {one_thread = [0,1], warps = [4,4]} {\n" +
+             workers + "yield\n} {\n" + producer + "yield\n}");
 }
 
 std::string wait(const std::string &parity, const std::string &stage = "%zero") {

@@ -31,7 +31,7 @@ const std::string copied =
     "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
     "tma_prefetch %map\n"
     "%s = shared_alloc : shared<f32>[1,8]\n %bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n"
-    "warp_specialize {\n";
+    "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n";
 const std::string copying = "mbarrier_arrive %bar, %zero {bytes = 32}\n"
                             "tma_load_async %map, %s, %zero, %bar, %zero, %zero\n";
 // Both partitions have ended when the stage is read.
@@ -39,7 +39,7 @@ std::string through_channel(const std::string &consumer) {
   return "%eight = constant {value = 8} : i64\n"
          "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
          "%s = shared_alloc : shared<f32>[1,8]\n %c = channel %s : channel[1]\n"
-         "warp_specialize {\n %got = " +
+         "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n %got = " +
          consumer +
          "yield\n} {\n %j = put %c, %zero : i32\n"
          "tma_load_async %map, %s, %j, %c, %j, %zero\n put_done %c, %zero\n yield\n}\n"

@@ -16,7 +16,7 @@ std::string function(const std::string &operations, const std::string &from,
                      const std::string &to) {
   std::string x = "ptr<" + from + ">", y = "ptr<" + to + ">";
   return "func @f(%x: " + x + ", %y: " + y +
-         ", %n: i32) warps 4 producer_warps 4 {\n"
+         ", %n: i32) warps 4 {\n"
          "%zero = constant {value = 0} : i32\n %i = range {start = 0} : i32[8]\n"
          "%xs = splat %x : " +
          x + "[8]\n %p = addptr %xs, %i : " + x + "[8]\n %ys = splat %y : " + y +
@@ -26,10 +26,9 @@ std::string function(const std::string &operations, const std::string &from,
 } // namespace
 
 Ran::Ran(const std::string &operations, const std::string &from, const std::string &to,
-         Launch launch, int consumer_groups) {
+         Launch launch) {
   const std::string &result_type = to.empty() ? from : to;
   ir::Function fn = parsed(function(operations, from, result_type));
-  fn.consumer_groups = consumer_groups;
   int x = memory.add("x", *ir::elem_named(from), {0, 1, 2, 3, 4, 5, 6, 7});
   int y = memory.add_unwritten("y", *ir::elem_named(result_type), 8);
   launch.arguments = {Element::pointer(x), Element::pointer(y), Element::of_integer(3)};

@@ -8,7 +8,7 @@ namespace tritonc::test {
 
 /// Runs a program and keeps its results. The program is
 ///
-///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) warps 4 producer_warps 4 {
+///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) warps 4 {
 ///       (prologue) `operations` return
 ///     }
 ///
@@ -19,8 +19,7 @@ struct Ran {
   interpreter::Result result;
 
   explicit Ran(const std::string &operations, const std::string &from = "f32",
-               const std::string &to = "", interpreter::Launch launch = {},
-               int consumer_groups = 1);
+               const std::string &to = "", interpreter::Launch launch = {});
 
   /// y, with NaN for poison.
   std::vector<double> y() const;

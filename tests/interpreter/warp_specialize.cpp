@@ -1,4 +1,4 @@
-// Runs the parts of a warp_specialize: each consumer group and the producer warp is a fiber.
+// Runs the partitions of a warp_specialize: each of their groups is a part, and a fiber.
 //
 // Before every operation, `Launch::turns` decides which part runs next. A part that waits for an
 // mbarrier continues when its wait is over. If all parts wait, a copy lands that one of them waits
@@ -75,10 +75,14 @@ void Machine::join_parts() {
 }
 
 void Machine::specialize(const Op &op) {
-  producers_ = op.has(attr::all_producers_) ? fn_.producer_warps : 1;
-  parts_ = std::vector<Part>(size_t(fn_.consumer_groups) + 1);
+  for (const Partition &partition : partitions_of(op))
+    for (int group = 0; group < partition.groups; group++) {
+      parts_.emplace_back();
+      parts_.back().partition = partition;
+      parts_.back().group = group;
+    }
   for (size_t i = 0; i < parts_.size(); i++) {
-    const Block *own = op.blocks[i < size_t(fn_.consumer_groups) ? 0 : 1];
+    const Block *own = parts_[i].partition.block;
     if (i > 0)
       parts_[i].own = {values_, allocated_, {}, {}, {}, {}, 0};
     parts_[i].fiber =
@@ -107,9 +111,9 @@ void Machine::specialize(const Op &op) {
   join_parts();
 }
 
-void Machine::not_by_producer(const Op &op) {
-  if (is_producer())
-    find(Report::Kind::wrong_warps, op, -1, "the producer warp is one thread");
+void Machine::not_by_one_thread(const Op &op) {
+  if (is_one_thread())
+    find(Report::Kind::wrong_warps, op, -1, "one thread runs the partition");
 }
 
 } // namespace tritonc::interpreter

@@ -10,20 +10,21 @@ using Kind = Report::Kind;
 
 namespace {
 
+const std::string two_groups = "groups = [2,1], one_thread = [0,1], warps = [4,4]";
 constexpr Turns all_turns[] = {Turns::producer_first, Turns::workers_first, Turns::alternate};
 
 Ran parts(const std::string &workers, const std::string &producer,
           Turns turns = Turns::producer_first, const std::string &before = "",
-          const std::string &attributes = "", int consumer_groups = 1) {
+          const std::string &attributes = "one_thread = [0,1], warps = [4,4]") {
   Launch launch;
   launch.turns = turns;
   launch.max_steps = 1000;
   return Ran("%one = constant {value = 1} : i32\n"
              "%bar = mbarriers {arrivals = 4} : shared<i64>[2,1]\n"
              "%back = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" +
-                 before + "warp_specialize " + attributes + "{\n" + workers + "yield\n} {\n" +
+                 before + "warp_specialize {" + attributes + "} {\n" + workers + "yield\n} {\n" +
                  producer + "yield\n}",
-             "i32", "", launch, consumer_groups);
+             "i32", "", launch);
 }
 
 // Increments y[0] and stores the count, to show the order.
@@ -51,7 +52,8 @@ TEST_CASE("warp_specialize: later code waits for both parts") {
   for (Turns turns : all_turns) {
     Launch launch;
     launch.turns = turns;
-    Ran ran("warp_specialize {\n store %y, %n\n yield\n} {\n %v = neg %n : i32\n store %x, %v\n "
+    Ran ran("warp_specialize {one_thread = [0,1], warps = [4,4]} {\n store %y, %n\n yield\n} {\n "
+            "%v = neg %n : i32\n store %x, %v\n "
             "yield\n}\n"
             "%a = load %x : i32\n %b = load %y : i32\n %c = sub %a, %b : i32\n store %y, %c",
             "i32", "", launch);
@@ -145,6 +147,26 @@ TEST_CASE("warp_specialize: barrier and wgmma only in consumers") {
   CHECK(parts("", product).kinds() == std::vector(3, Kind::wrong_warps));
 }
 
+TEST_CASE("warp_specialize: any number of partitions") {
+  for (Turns turns : all_turns) {
+    Launch launch;
+    launch.turns = turns;
+    // %a goes from the first partition to the second, %b from there to both groups of the third.
+    Ran ran("%a = channel : channel[1]\n %b = channel : channel[2]\n"
+            "warp_specialize {groups = [1,1,2], one_thread = [0,1,0], warps = [4,1,2]} {\n"
+            "store %y, %n\n put_done %a, %zero\n yield\n} {\n %i1 = get %a, %zero : i32\n"
+            "%v = load %y : i32\n %w = add %v, %n : i32\n store %y, %w\n"
+            "put_done %b, %zero\n yield\n} {\n %i2 = get %b, %zero : i32\n"
+            "%g = consumer_group_id : i32\n %u = load %y : i32\n %t = add %u, %g : i32\n"
+            "%one = constant {value = 1} : i32\n %o = add %one, %g : i32\n"
+            "%p1 = addptr %y, %o : ptr<i32>\n store %p1, %t\n yield\n}",
+            "i32", "", launch);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[1] == 6);
+    CHECK(ran.y()[2] == 7);
+  }
+}
+
 TEST_CASE("consumer groups: own values and buffers") {
   for (Turns turns : all_turns) {
     // Both groups have stored before one of them loads.
@@ -157,7 +179,7 @@ TEST_CASE("consumer groups: own values and buffers") {
                     "store %place, %l\n",
                     "%v2 = neg %n : i32\n %five = constant {value = 5} : i32\n"
                     "%a = addptr %y, %five : ptr<i32>\n store %a, %v2\n",
-                    turns, "%both = mbarriers {arrivals = 8} : shared<i64>[1,1]\n", "", 2);
+                    turns, "%both = mbarriers {arrivals = 8} : shared<i64>[1,1]\n", two_groups);
     CHECK(ran.text() == "");
     CHECK(ran.y()[0] == 3);
     CHECK(ran.y()[1] == 4);
@@ -172,7 +194,7 @@ TEST_CASE("consumer groups: wait for each other, or deadlock") {
                  "if_else %is_second {\n mbarrier_wait %bar, %zero, %zero\n"
                  "%a = load %y : i32\n %b = add %a, %n : i32\n store %y, %b\n yield\n} {\n" +
                      first_waits + "store %y, %n\n mbarrier_arrive %bar, %zero\n yield\n}\n",
-                 "", Turns::alternate, "", "", 2);
+                 "", Turns::alternate, "", two_groups);
   };
   Ran ran = in_turn("");
   CHECK(ran.text() == "");
@@ -188,7 +210,7 @@ TEST_CASE("consumer groups: pending operations reported at the end") {
                      "%p0 = wgmma_ss %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : "
                      "i32[1,1]\n yield\n} {\n yield\n}\n",
                  "", Turns::producer_first,
-                 "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n", "", 2)
+                 "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n", two_groups)
         .kinds();
   };
   CHECK(left("eq") == std::vector{Kind::wgmma_not_awaited});
@@ -196,20 +218,18 @@ TEST_CASE("consumer groups: pending operations reported at the end") {
   CHECK(left("lt").empty());
 }
 
-TEST_CASE("producer warps: may arrive and store, no tx bytes or wgmma") {
+TEST_CASE("producer warps: each arrives, and all may store and wait for each other") {
   auto all = [](const std::string &workers, const std::string &producers) {
     return parts(workers, producers, Turns::producer_first,
                  "%s = shared_alloc : shared<i32>[1,1]\n %c = splat %n : i32[1]\n",
-                 "{all_producers = 1} ");
+                 "warps = [4,4]");
   };
   // %bar expects four arrivals.
   const std::string wait = "mbarrier_wait %bar, %zero, %zero\n";
   CHECK(all(wait, "mbarrier_arrive %bar, %zero\n").text() == "");
   CHECK(parts(wait, "mbarrier_arrive %bar, %zero\n").kinds() == std::vector{Kind::deadlock});
   CHECK(all("", "shared_store %c, %s, %zero\n proxy_fence\n").text() == "");
-  CHECK(all("", "mbarrier_arrive %bar, %zero {bytes = 0}\n").kinds() ==
-        std::vector{Kind::wrong_warps});
-  CHECK(all("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
+  CHECK(all("", "barrier\n").text() == "");
 }
 
 TEST_CASE("proxy_fence: covers only its own part's stores") {
@@ -220,7 +240,7 @@ TEST_CASE("proxy_fence: covers only its own part's stores") {
                  "shared_store %c, %s, %zero\n" + producers + "mbarrier_arrive %bar, %zero\n",
                  Turns::producer_first,
                  "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n",
-                 "{all_producers = 1} ")
+                 "warps = [4,4]")
         .kinds();
   };
   CHECK(found("", "proxy_fence\n").empty());

@@ -40,7 +40,7 @@ const std::string plain = R"(
   })";
 
 const std::string specialized = R"(
-  func @specialized(%a: ptr<f16>, %b: ptr<f16>, %c: ptr<f32>, %steps: i32, %k: i64) warps 4 producer_warps 4 {
+  func @specialized(%a: ptr<f16>, %b: ptr<f16>, %c: ptr<f32>, %steps: i32, %k: i64) warps 4 {
     %zero = constant {value = 0} : i64
     %one = constant {value = 1} : i64
     %eight = constant {value = 8} : i64
@@ -50,7 +50,7 @@ const std::string specialized = R"(
     %bs = shared_alloc : shared<f16>[3,8,8]
     %full = mbarriers {arrivals = 1} : shared<i64>[3,1]
     %free = mbarriers {arrivals = 4} : shared<i64>[3,1]
-    warp_specialize {
+    warp_specialize {one_thread = [0,1], warps = [4,4]} {
       %none = constant {value = 0} : i32
       %minus = constant {value = -1} : i32
       %nothing = constant {number = 0.0} : f32

@@ -372,7 +372,7 @@ struct Trial {
     int wide = 1;
     if (schedule.k_tile)
       wide = std::max(int(schedule.k_tile) / variant.number("TK"), 1);
-    if (fn.producer_warps == 0) {
+    if (partitions_of(fn).empty()) {
       for (int count : steps) {
         cases.push_back({test_kernel.runs_of(variant, random, {count * wide}).back()});
         cases.back().run.launch.grid = {1, 1, 1};

@@ -128,7 +128,7 @@ TEST_CASE("find_matmul_loop: operand must be loaded in the loop only for it") {
 
 TEST_CASE("is_from_transposed_accumulator: tracks values computed from a sum") {
   Function fn = parsed(R"(
-    func @f(%A: ptr<f32>[8,8], %s: f32[8,8], %n: i32) warps 4 producer_warps 4 {
+    func @f(%A: ptr<f32>[8,8], %s: f32[8,8], %n: i32) warps 4 {
       %as = shared_alloc : shared<f16>[1,8,8]
       %p = wgmma_ss %as, %n, %as, %n, %s {perms = [0,1,0,1]} : f32[8,8]
       %w = wgmma_wait %p {pending = 0} : f32[8,8]

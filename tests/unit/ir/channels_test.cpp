@@ -16,12 +16,13 @@ namespace {
 // The errors of a kernel with the channels %c and %d, of two stages each, and the order %o.
 std::string errors(const std::string &consumer, const std::string &producer,
                    const std::string &channels = "%c = channel %s : channel[2]\n",
-                   const std::string &groups = "") {
-  ir::ParseResult parsed = ir::parse("func @f(%n: i32, %x: f32[8]) warps 4 " + groups +
-                                     "producer_warps 4 {\n %s = shared_alloc : shared<f32>[2,8]\n"
-                                     "%z = shared_alloc : shared<f32>[1,8]\n" +
-                                     channels + "warp_specialize {\n" + consumer + "yield\n} {\n" +
-                                     producer + "yield\n}\n return\n}");
+                   const std::string &groups = "1") {
+  ir::ParseResult parsed =
+      ir::parse("func @f(%n: i32, %x: f32[8]) warps 4 {\n %s = shared_alloc : shared<f32>[2,8]\n"
+                "%z = shared_alloc : shared<f32>[1,8]\n" +
+                channels + "warp_specialize {groups = [" + groups +
+                ",1], one_thread = [0,1], warps = [4,4]} {\n" + consumer + "yield\n} {\n" +
+                producer + "yield\n}\n return\n}");
   REQUIRE_MESSAGE(parsed.function, parsed.error);
   return ir::verify(*parsed.function);
 }
@@ -113,7 +114,7 @@ TEST_CASE("channels: consumer groups take turns") {
   const std::string order = "%c = channel : channel[2]\n";
   auto turns = [&](const std::string &offset) {
     return errors(loop("%g@ = get %c, %t@ " + offset + ": i32\n put_done %c, %t@\n"), "", order,
-                  "consumer_groups 2 ");
+                  "2");
   };
   CHECK(turns("{offset = -1} ") == "");
   CHECK(contains(turns(""), circle));

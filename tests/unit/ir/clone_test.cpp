@@ -14,7 +14,7 @@ namespace {
 
 const char *nested = R"(
   layout #0 [8] reg lane (1) (2) (4) (0) (0) warp
-  func @f(%p: ptr<f32> aligned 4 no_alias, %n: i32 multiple_of 8 unsigned) constants (t: i32[2] at 0 = [7]) warps 1 consumer_groups 2 shared 1024 blocks_per_sm 3 {
+  func @f(%p: ptr<f32> aligned 4 no_alias, %n: i32 multiple_of 8 unsigned) constants (t: i32[2] at 0 = [7]) warps 1 shared 1024 blocks_per_sm 3 {
     %x = constant {number = 0.0} : f32
     %s = for_loop %n, %x : f32 {
       (%t: i32, %acc: f32)

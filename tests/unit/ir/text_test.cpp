@@ -20,7 +20,7 @@ namespace {
 const char *const every_operation =
     R"(layout #0 [8,8] reg (0,1) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
 layout #1 [8,8] offset (0,1) (0,2) (0,4) (1,1) (2,2) (4,4)
-func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) constants (bytes: i8[5] at 0, t: f32[4] at 16 = [0.5, -1.0, inf], n: i64[2] unsigned at 32 = [-1]) warps 1 consumer_groups 2 producer_warps 4 shared 512 blocks_per_sm 2 {
+func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) constants (bytes: i8[5] at 0, t: f32[4] at 16 = [0.5, -1.0, inf], n: i64[2] unsigned at 32 = [-1]) warps 1 shared 512 blocks_per_sm 2 {
   %0 = constant {value = -1} : i32
   %1 = constant {number = 1.5} : f32
   %2 = constant {value = 0} : i64
@@ -106,7 +106,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %62 = mbarriers {address = 1024, arrivals = 1} : shared<i64>[3,1]
   %63 = stage_phase %n {offset = 2, stages = 3} : i32
   %channel = channel %52 : channel[3]
-  warp_specialize {
+  warp_specialize {one_thread = [0,1], warps = [1,4]} {
     %consumer_group = consumer_group_id : i32
     mbarrier_wait %62, %53, %63
     %from = get %channel, %n : i32
@@ -279,15 +279,22 @@ TEST_CASE("parse: operation without operands may precede a result") {
 
 TEST_CASE("parse: attributes precede blocks") {
   const std::string parts = " {\n    barrier\n    yield\n  } {\n    yield\n  }\n  return\n}\n";
-  for (const char *head : {"warp_specialize", "warp_specialize {registers = [232,40]}",
-                           "warp_specialize {all_producers = 1, registers = [232,40]}"}) {
-    std::string program = "func @f() warps 4 producer_warps 4 {\n  " + std::string(head) + parts;
+  for (const char *head :
+       {"warp_specialize {warps = [4,4]}", "warp_specialize {registers = [232,40], warps = [4,4]}",
+        "warp_specialize {groups = [2,1], one_thread = [0,1], warps = [4,4]}"}) {
+    std::string program = "func @f() warps 4 {\n  " + std::string(head) + parts;
     CHECK(text(program) == program);
   }
+  // Any number of partitions.
+  const std::string third =
+      "func @f() warps 4 {\n  warp_specialize {warps = [4,4,1]} {\n    yield\n  } "
+      "{\n    yield\n  } {\n    yield\n  }\n  return\n}\n";
+  CHECK(text(third) == third);
   // A block that begins with the name of a value.
-  std::string named = "func @f() warps 4 producer_warps 4 {\n  warp_specialize {\n    %a = "
-                      "constant {value = 0} : i32\n"
-                      "    yield\n  } {\n    yield\n  }\n  return\n}\n";
+  std::string named =
+      "func @f() warps 4 {\n  warp_specialize {one_thread = [0,1], warps = [1,4]} {\n    %a = "
+      "constant {value = 0} : i32\n"
+      "    yield\n  } {\n    yield\n  }\n  return\n}\n";
   CHECK(text(named) == named);
 }
 

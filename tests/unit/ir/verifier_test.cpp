@@ -413,11 +413,10 @@ TEST_CASE("verify: print takes numbers, assert takes i1") {
 namespace {
 
 // The same for a function with producer warps, tensor maps, mbarriers and buffers.
-std::string errors_for_hopper(const std::string &operations, const std::string &producers = "4") {
+std::string errors_for_hopper(const std::string &operations) {
   std::string text = R"(
     func @f(%p: ptr<f16>, %n: i32, %l: i64, %x: f32, %c: i1, %a: f16[16,8], %s: f32[16,4],
-            %s4: f32[4,4], %given: map<f16>[16,8]) warps 4 producer_warps )" +
-                     producers + R"( {
+            %s4: f32[4,4], %given: map<f16>[16,8]) warps 4 {
       %one = constant {value = 1} : i64
       %map = tensor_map %p, %l, %l, %l, %l, %one {swizzle = 32} : map<f16>[16,8]
       %small = tensor_map %p, %l, %l, %l, %l, %one : map<f16>[8,8]
@@ -451,7 +450,8 @@ TEST_CASE("verify: valid Hopper operations have no error") {
       "%1 = tensor_map %p, %l, %l, %one {swizzle = 128} : map<f16>[64]",
       "%1 = tensor_map %p, %l, %l, %l, %one, %l : map<f16>[8,8]",
       "%1 = tma_load %map, %n, %n : f16[16,8]\n tma_store %small, %1, %n, %n",
-      "warp_specialize {\n mbarrier_wait %bar, %n, %n\n yield\n} {\n"
+      "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n mbarrier_wait %bar, %n, %n\n "
+      "yield\n} {\n"
       "mbarrier_arrive %bar, %n {bytes = 256}\n tma_load_async %map, %as, %n, %bar, %n, %n, %n\n"
       "tma_load_async %small, %as, %n, %bar, %n, %n, %n\n yield\n}",
       "tma_prefetch %map\n proxy_fence\n tma_store_async %map, %as, %n, %n, %n\n tma_store_async "
@@ -584,31 +584,49 @@ TEST_CASE("verify: extract") {
 }
 
 TEST_CASE("verify: warp_specialize at the top, without values") {
-  const std::string parts = "warp_specialize {\n yield\n} {\n yield\n}";
+  const std::string parts =
+      "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n yield\n} {\n yield\n}";
   CHECK(errors_for_hopper(parts) == "");
-  CHECK(errors_for_hopper(parts, "0")
-            .find("`warp_specialize` is at the top level of a function with producer warps") !=
-        std::string::npos);
   check_for_hopper("if_else %c {\n " + parts + "\n yield\n} {\n yield\n}",
-                   "`warp_specialize` is at the top level of a function with producer warps");
-  check_for_hopper("%1 = warp_specialize : i32 {\n yield %n\n} {\n yield %n\n}",
+                   "`warp_specialize` is at the top level of a function");
+  check_for_hopper("%1 = warp_specialize {warps = [4,4]} : i32 {\n yield %n\n} {\n yield %n\n}",
                    "`warp_specialize` has no results");
-  check_for_hopper("warp_specialize {\n yield %n\n} {\n yield\n}",
-                   "`yield` has one operand per result");
-  check_for_hopper("warp_specialize {\n yield\n} {\n yield %n\n}",
-                   "`yield` has one operand per result");
-  check_for_hopper("warp_specialize {\n yield\n} {\n condition %c\n}", "a block ends in `yield`");
+  check_for_hopper(
+      "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n yield %n\n} {\n yield\n}",
+      "`yield` has one operand per result");
+  check_for_hopper(
+      "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n yield\n} {\n yield %n\n}",
+      "`yield` has one operand per result");
+  check_for_hopper(
+      "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n yield\n} {\n condition %c\n}",
+      "a block ends in `yield`");
 }
 
-TEST_CASE("verify: consumer_group_id in the first warp_specialize block") {
-  const char *const wrong = "`consumer_group_id` is in the first block of `warp_specialize`";
-  CHECK(errors_for_hopper(
-            "warp_specialize {\n %t = consumer_group_id : i32\n yield\n} {\n yield\n}") == "");
-  CHECK(errors_for_hopper(
-            "warp_specialize {\n for_loop %n {\n (%i: i32)\n %t = consumer_group_id : i32\n yield\n"
-            "}\n yield\n} {\n yield\n}") == "");
-  check_for_hopper("warp_specialize {\n yield\n} {\n %t = consumer_group_id : i32\n yield\n}",
-                   wrong);
+TEST_CASE("verify: each partition has warps") {
+  auto parts = [](const std::string &attributes) {
+    return "warp_specialize {" + attributes + "} {\n yield\n} {\n yield\n} {\n yield\n}";
+  };
+  CHECK(errors_for_hopper(parts("warps = [4,4,1]")) == "");
+  CHECK(errors_for_hopper(parts("groups = [2,1,1], one_thread = [0,0,1], registers = [200,100,24], "
+                                "warps = [4,4,4]")) == "");
+  const char *const lists = "{warps} and the other lists have one number per partition";
+  for (const char *attributes :
+       {"warps = [4,4]", "groups = [2,1], warps = [4,4,4]", "one_thread = [1], warps = [4,4,4]",
+        "registers = [232,40], warps = [4,4,4]"})
+    check_for_hopper(parts(attributes), lists);
+  check_for_hopper("warp_specialize {\n yield\n}", lists);
+  check_for_hopper(parts("warps = [4,0,4]"), "a partition has warps, and groups");
+  check_for_hopper(parts("groups = [0,1,1], warps = [4,4,4]"), "a partition has warps, and groups");
+  check_for_hopper(parts("groups = [4,1,1], warps = [8,4,4]"), "a block has at most 32 warps");
+}
+
+TEST_CASE("verify: consumer_group_id in a partition") {
+  const char *const wrong = "`consumer_group_id` is in a partition";
+  CHECK(errors_for_hopper("warp_specialize {one_thread = [0,1], warps = [4,4]} {\n %t = "
+                          "consumer_group_id : i32\n yield\n} {\n yield\n}") == "");
+  CHECK(errors_for_hopper("warp_specialize {one_thread = [0,1], warps = [4,4]} {\n for_loop %n {\n "
+                          "(%i: i32)\n %t = consumer_group_id : i32\n yield\n"
+                          "}\n yield\n} {\n yield\n}") == "");
   check_for_hopper("%t = consumer_group_id : i32", wrong);
 }
 
@@ -624,7 +642,8 @@ TEST_CASE("verify: cluster operations outside of loops") {
     CHECK(errors_for_hopper(sum(blocks)) == "");
   CHECK(errors_for_hopper(load("%parts, %n", "f32[16,4]")) == "");
   CHECK(errors_for_hopper("cluster_barrier") == "");
-  CHECK(errors_for_hopper("warp_specialize {\n " + sum("2") + "\n yield\n} {\n yield\n}") == "");
+  CHECK(errors_for_hopper("warp_specialize {one_thread = [0,1], warps = [4,4]} {\n " + sum("2") +
+                          "\n yield\n} {\n yield\n}") == "");
 
   for (const char *blocks : {"0", "1", "3", "32", "-2"})
     check_for_hopper(sum(blocks), "a cluster has 2, 4, 8 or 16 {blocks}");
@@ -634,9 +653,10 @@ TEST_CASE("verify: cluster operations outside of loops") {
   const char *const outside = "cluster reductions are outside of loops and branches";
   check_for_hopper("for_loop %n {\n (%t: i32)\n " + sum("2") + "\n yield\n}", outside);
   check_for_hopper("if_else %c {\n " + sum("2") + "\n yield\n} {\n yield\n}", outside);
-  check_for_hopper("warp_specialize {\n for_loop %n {\n (%t: i32)\n " + sum("2") +
-                       "\n yield\n}\n yield\n} {\n yield\n}",
-                   outside);
+  check_for_hopper(
+      "warp_specialize {one_thread = [0,1], warps = [4,4]} {\n for_loop %n {\n (%t: i32)\n " +
+          sum("2") + "\n yield\n}\n yield\n} {\n yield\n}",
+      outside);
   check_for_hopper("%1 = cluster_reduce %a {blocks = 2, op = \"add\"} : f16[16,8]",
                    "a cluster reduction has f32 or i32 elements");
   check_for_hopper("%1 = cluster_reduce %s {blocks = 2, op = \"add\"} : f32[4,16]",
@@ -660,8 +680,9 @@ TEST_CASE("verify: operations on channels") {
   check_for_hopper("%1 = channel : channel[2,2]", "the result is a channel");
   check_for_hopper("%1 = channel : channel[2]\n put_done %1, %n", "a partition puts or gets");
   auto in_producer = [](const std::string &text) {
-    return "%1 = channel %as : channel[2]\n warp_specialize {\n yield\n} {\n" + text +
-           "\n yield\n}";
+    return "%1 = channel %as : channel[2]\n warp_specialize {one_thread = [0,1], warps = [4,4]} "
+           "{\n yield\n} {\n" +
+           text + "\n yield\n}";
   };
   check_for_hopper(in_producer("put_done %as, %n"), "a channel is a result of `channel`");
   check_for_hopper(in_producer("put_done %1, %l"), "a number is an i32");

@@ -20,12 +20,12 @@ std::string program(const std::string &operations, const std::string &own = by_r
     layout #1 [32,64] )" +
                      own + " " + rest + R"(
     layout #2 [32] reg (1) (2) (4) (8) (16) lane (0) (0) (0) (0) (0) warp (0) (0) (0)
-    func @f(%C: ptr<f32>, %x: i32, %ld: i64, %n: i32) warps 4 producer_warps 4 shared 8192 {
+    func @f(%C: ptr<f32>, %x: i32, %ld: i64, %n: i32) warps 4 shared 8192 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       launch_blocks %n {cluster = 2}
       %s = shared_alloc {address = 0} : shared<f32>[1,32,64] #0
-      warp_specialize {
+      warp_specialize {one_thread = [0,1], warps = [4,4]} {
         )" + operations +
                      "\n yield\n } {\n" + producer + "\n yield\n }\n return\n }",
                  "90a");
@@ -117,11 +117,11 @@ TEST_CASE("cluster_reduce: then numbers warps across the cluster") {
 
 TEST_CASE("cluster_reduce: producer warps keep their numbers") {
   auto of_producers = [](const std::string &text) {
-    std::string producers = text.substr(at(text, "\nproducers:"));
+    std::string producers = text.substr(at(text, "\nother_partitions:"));
     return producers.substr(0, at(producers, "@tritonc.elect()"));
   };
   std::string text = program(adds + stores);
-  std::string parting = text.substr(0, at(text, "\nworkers:"));
+  std::string parting = text.substr(0, at(text, "\npartition:"));
   // The role branch and the choice of the first producer warp use the same warp number.
   size_t compare = parting.rfind("icmp ult i32 ");
   REQUIRE(compare != std::string::npos);

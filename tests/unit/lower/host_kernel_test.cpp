@@ -54,12 +54,17 @@ TEST_CASE("describe: parameters, threads and shared memory") {
 
 TEST_CASE("describe: counts producer warps, appends hidden parameters") {
   HostKernel kernel = describe(parsed(R"(
-    func @f(%x: ptr<f16>, %n: i64) warps 8 producer_warps 4 shared 4096 {
+    func @f(%x: ptr<f16>, %n: i64) warps 8 shared 4096 {
       %one = constant {value = 1} : i64
       %count = host_value %n : i64
       %map = tensor_map %x, %one, %n, %one {swizzle = 128} : map<f16>[64]
       %buffer = shared_alloc {address = 0} : shared<f16>[2,64]
       %full = mbarriers {address = 1024, arrivals = 1} : shared<i64>[2,1]
+      warp_specialize {one_thread = [0,1], warps = [8,4]} {
+        yield
+      } {
+        yield
+      }
       return
     })"),
                                *find_gpu("90a"));

@@ -12,14 +12,14 @@ namespace {
 
 // Two tensor maps, row-major and column-major, two stages of two boxes each, and a warp_specialize.
 std::string program(const std::string &workers, const std::string &producer,
-                    const std::vector<int64_t> &registers = {}, bool all_producers = false,
+                    const std::vector<int64_t> &registers = {}, bool by_threads = false,
                     int consumer_groups = 1) {
   tritonc::ir::Function fn = parsed(R"(
     layout #0 [16,128] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (0,64)
     layout #1 [128,16] offset (1,0) (2,0) (4,0) (8,0) (16,0) (32,0) (8,1) (16,2) (32,4) (0,8) (64,0)
     layout #2 [16,128] reg (0,32) (0,64) (1,0) (2,0) (4,0) (8,0) lane (0,1) (0,2) (0,4) (0,8) (0,16) warp (0,0) (0,0)
     layout #3 [128] reg lane (1) (2) (4) (8) (16) warp (32) (64)
-    func @f(%A: ptr<f16>, %ld: i64, %n: i32, %x: i32, %y: i32, %z: i32) warps 4 producer_warps 4 shared 16384 {
+    func @f(%A: ptr<f16>, %ld: i64, %n: i32, %x: i32, %y: i32, %z: i32) warps 4 shared 16384 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %blocks = host_value %n : i32
@@ -31,15 +31,16 @@ std::string program(const std::string &workers, const std::string &producer,
       %t = shared_alloc {address = 8192} : shared<f16>[2,128,16] #1
       %full = mbarriers {address = 16384, arrivals = 1} : shared<i64>[2,1]
       %empty = mbarriers {address = 16400, arrivals = 4} : shared<i64>[2,1]
-      warp_specialize {
+      warp_specialize {one_thread = [0,1], warps = [4,4]} {
       )" + workers + "\n yield\n } {\n" +
                                     producer + "\n yield\n }\n return\n }");
-  fn.consumer_groups = consumer_groups;
   for (tritonc::ir::Op *op : fn.body->ops) {
     if (op->is(tritonc::ir::Opcode::warp_specialize_) && !registers.empty())
       op->set(tritonc::ir::attr::registers_, registers);
-    if (op->is(tritonc::ir::Opcode::warp_specialize_) && all_producers)
-      op->set(tritonc::ir::attr::all_producers_);
+    if (op->is(tritonc::ir::Opcode::warp_specialize_) && by_threads)
+      op->erase(tritonc::ir::attr::one_thread_);
+    if (op->is(tritonc::ir::Opcode::warp_specialize_))
+      op->set(tritonc::ir::attr::groups_, {consumer_groups, 1});
   }
   return lowered(fn, "90a");
 }
@@ -47,7 +48,7 @@ std::string program(const std::string &workers, const std::string &producer,
 // The code after the role branch. Guard blocks follow the blocks of both parts, so a test fills
 // only one part.
 std::string parted(const std::string &text) {
-  size_t workers = text.find("\nworkers:");
+  size_t workers = text.find("\npartition:");
   REQUIRE_MESSAGE(workers != std::string::npos, text);
   return text.substr(workers, text.find("\n}\n") - workers);
 }
@@ -83,7 +84,7 @@ TEST_CASE("mbarriers: one thread initializes, before the role branch") {
   CHECK(count(text, "br i1") == 2 + 1 + 1 + 1); // two mbarriers ops, role branch, warp, thread
   size_t init = text.rfind("call void @tritonc.mbarrier_init(");
   size_t fence = text.find("call void @tritonc.fence_mbarrier_init()");
-  size_t barrier = text.find("call void @tritonc.barrier()"), workers = text.find("\nworkers:");
+  size_t barrier = text.find("call void @tritonc.barrier()"), workers = text.find("\npartition:");
   CHECK(init < fence);
   CHECK(fence < barrier);
   CHECK(barrier < workers);
@@ -92,7 +93,7 @@ TEST_CASE("mbarriers: one thread initializes, before the role branch") {
 TEST_CASE("warp_specialize: consumers first, one producer thread") {
   std::string text = program("", "mbarrier_arrive %full, %x");
   CHECK(contains(text, "icmp ult i32 %"));
-  std::string producers = text.substr(text.find("\nproducers:"));
+  std::string producers = text.substr(text.find("\nother_partitions:"));
   size_t first_warp = producers.find("icmp eq i32 %"), elect = producers.find("@tritonc.elect()");
   CHECK(
       contains(producers.substr(first_warp, producers.find('\n', first_warp) - first_warp), ", 4"));
@@ -100,6 +101,20 @@ TEST_CASE("warp_specialize: consumers first, one producer thread") {
   CHECK(elect < producers.find("@tritonc.mbarrier_arrive("));
   // The branch condition must be visibly uniform in a warp.
   CHECK(contains(text, "call i32 @tritonc.shfl_idx("));
+}
+
+TEST_CASE("warp_specialize: partitions have their warps, barriers and registers") {
+  std::string text = lowered("func @f() warps 4 {\n warp_specialize {groups = [2,1,1], registers = "
+                             "[200,120,24], warps = [4,8,4]} {\n barrier\n yield\n} {\n barrier\n "
+                             "yield\n} {\n barrier\n yield\n}\n return\n}",
+                             "90a");
+  CHECK(contains(text, "\"nvvm.maxntid\"=\"640\""));
+  CHECK(contains(text, ", 8\n"));                                           // the first ends here
+  CHECK(contains(text, ", 16\n"));                                          // the second
+  CHECK(contains(text, "call void @tritonc.barrier_sync(i32 3, i32 256)")); // behind two groups
+  CHECK(contains(text, "call void @tritonc.barrier_sync(i32 4, i32 128)"));
+  for (const char *registers : {"i32 200)", "i32 120)", "i32 24)"})
+    CHECK(contains(text, registers));
 }
 
 TEST_CASE("barrier: only consumer warps after the role branch") {
@@ -133,7 +148,7 @@ TEST_CASE("consumer groups: own barriers, first threads and buffers") {
 TEST_CASE("setmaxnreg: emitted only when register counts are set") {
   // Eight warps have 256 registers per thread at the start.
   std::string text = program("", "", {264, 40});
-  size_t workers = text.find("\nworkers:"), producers = text.find("\nproducers:");
+  size_t workers = text.find("\npartition:"), producers = text.find("\nother_partitions:");
   size_t taken = text.find("call void @tritonc.setmaxnreg_inc(i32 264)");
   size_t given = text.find("call void @tritonc.setmaxnreg_dec(i32 40)");
   CHECK(workers < taken);
@@ -149,8 +164,8 @@ TEST_CASE("setmaxnreg: emitted only when register counts are set") {
 }
 
 TEST_CASE("warp_specialize: all producer warps work and arrive") {
-  std::string text = program("", "mbarrier_arrive %full, %x", {}, true);
-  std::string producers = text.substr(text.find("\nproducers:"));
+  std::string text = program("", "mbarrier_arrive %full, %x {per_warp = 1}", {}, true);
+  std::string producers = text.substr(text.find("\nother_partitions:"));
   CHECK_FALSE(contains(producers, "@tritonc.elect()"));
   CHECK_FALSE(contains(text, "@tritonc.fence_mbarrier_init()")); // only needed for TMA
   size_t together = producers.find("call void @tritonc.warp_sync()");
@@ -163,11 +178,11 @@ TEST_CASE("warp_specialize: all producer warps work and arrive") {
       %h = load %p {vector = 1} : f16[128] #3
       store %p, %h {vector = 1})";
   std::string tile = program("", stores, {}, true);
-  CHECK(contains(tile.substr(tile.find("\nproducers:")), ", 4\n")); // sub i32 %warp, 4
-  CHECK(contains(tile.substr(tile.find("\nproducers:")), "sub i32 %"));
+  CHECK(contains(tile.substr(tile.find("\nother_partitions:")), ", 4\n")); // sub i32 %warp, 4
+  CHECK(contains(tile.substr(tile.find("\nother_partitions:")), "sub i32 %"));
   std::string of_workers = program(stores, "");
-  of_workers = of_workers.substr(of_workers.find("\nworkers:"));
-  CHECK_FALSE(contains(of_workers.substr(0, of_workers.find("\nproducers:")), "sub i32 %"));
+  of_workers = of_workers.substr(of_workers.find("\npartition:"));
+  CHECK_FALSE(contains(of_workers.substr(0, of_workers.find("\nother_partitions:")), "sub i32 %"));
   CHECK_FALSE(contains(workers_of("mbarrier_arrive %empty, %x"), "warp_sync"));
 }
 

@@ -53,10 +53,10 @@ struct Product {
             layout("#2", {m, n}, matmul_layout({m, n}, {warpgroups})) + "func @f(%x: " + number +
             ", %stage: i32, %later: i1) warps " +
             std::to_string(4 * warpgroups[0] * warpgroups[1]) +
-            " producer_warps 4 shared 131072 {\n %c = splat %x : " + sum + buffer("as", 0, a) +
-            " #0\n" + buffer("bs", 65536, b) + " #1\n" +
-            "%p = wgmma_ss %as, %stage, %bs, %stage, %c" + adds + " {perms = [" + perms + "], " +
-            (is_unsigned ? "unsigned = 1, " : "") + "warpgroups = " + groups + "} : " + sum +
+            " shared 131072 {\n %c = splat %x : " + sum + buffer("as", 0, a) + " #0\n" +
+            buffer("bs", 65536, b) + " #1\n" + "%p = wgmma_ss %as, %stage, %bs, %stage, %c" + adds +
+            " {perms = [" + perms + "], " + (is_unsigned ? "unsigned = 1, " : "") +
+            "warpgroups = " + groups + "} : " + sum +
             "%d = wgmma_wait %p {pending = 1, warpgroups = " + groups + "} : " + sum + "return\n}",
         "90a");
   }
@@ -298,7 +298,7 @@ std::string lowered_fragment(int64_t first, const std::string &adds = "") {
   return test::lowered(
       "layout #0 [32,128] " + a.text() + "\nlayout #1 [64,32] " + b.text() +
           "\nlayout #2 [128,8] " + fragment.text() + "\nlayout #3 [128,64] " + sum.text() +
-          "\nfunc @f(%x: f32, %stage: i32, %later: i1) warps 8 producer_warps 4 shared 131072 {\n"
+          "\nfunc @f(%x: f32, %stage: i32, %later: i1) warps 8 shared 131072 {\n"
           "%c = splat %x : f32[128,64] #3\n"
           "%as = shared_alloc {address = 0} : shared<f32>[2,32,128] #0\n"
           "%bs = shared_alloc {address = 65536} : shared<f32>[2,64,32] #1\n"

@@ -64,13 +64,14 @@ TEST_CASE("allocate_shared: buffer after a loop reuses the loop's space") {
 }
 
 TEST_CASE("allocate_shared: warp_specialize buffers live to the join") {
-  ir::Function fn = parsed(
-      "layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
-      "func @f(%x: f16[64] #0, %z: i32) warps 4 producer_warps 4 {\n" +
-      alloc("%buffer", 3) + alloc("%out") +
-      "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n warp_specialize {\n" +
-      load("%a", "%buffer") + store("%out") + alloc("%t") + store("%t") + load("%b", "%t") +
-      "yield\n} {\n mbarrier_arrive %full, %z\n" + store("%buffer") + "yield\n}\n return\n}");
+  ir::Function fn = parsed("layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
+                           "func @f(%x: f16[64] #0, %z: i32) warps 4 {\n" +
+                           alloc("%buffer", 3) + alloc("%out") +
+                           "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n warp_specialize "
+                           "{one_thread = [0,1], warps = [4,4]} {\n" +
+                           load("%a", "%buffer") + store("%out") + alloc("%t") + store("%t") +
+                           load("%b", "%t") + "yield\n} {\n mbarrier_arrive %full, %z\n" +
+                           store("%buffer") + "yield\n}\n return\n}");
   allocate_shared(fn, *find_gpu("90a"));
   check_rules(fn);
   std::vector<std::pair<int64_t, int64_t>> places;
@@ -93,13 +94,13 @@ ir::Function with_ring(const std::string &in_loop, const std::string &behind,
   ir::Function fn = parsed(R"(
     layout #0 [64,64]
       reg (0,1) (8,0) (0,8) (0,16) (0,32) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0) (32,0)
-    func @f(%A: ptr<f16>, %x: f32[64,64] #0, %n: i32, %z: i32, %ld: i64) warps 4 producer_warps 4 {
+    func @f(%A: ptr<f16>, %x: f32[64,64] #0, %n: i32, %z: i32, %ld: i64) warps 4 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %m = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
       %buffer = shared_alloc : shared<f16>[4,64,64]
       %full = mbarriers {arrivals = 1} : shared<i64>[4,1]
-      warp_specialize {
+      warp_specialize {one_thread = [0,1], warps = [4,4]} {
         %sum = for_loop %n, %x : f32[64,64] #0 {
           (%i: i32, %acc: f32[64,64] #0)
           mbarrier_wait %full, %z, %z

@@ -321,13 +321,13 @@ namespace {
 // A 128 x 64 matmul by two warpgroups, next to producer warps.
 std::string specialized(const std::string &behind) {
   return R"(
-    func @f(%C: ptr<f32>, %H: ptr<f16>, %n: i32, %ld: i64 multiple_of 8) warps 8 producer_warps 4 {
+    func @f(%C: ptr<f32>, %H: ptr<f16>, %n: i32, %ld: i64 multiple_of 8) warps 8 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %as = shared_alloc : shared<f16>[4,128,16]
       %bs = shared_alloc : shared<f16>[4,16,64]
       %staging = shared_alloc : shared<f16>[1,128,32]
-      warp_specialize {
+      warp_specialize {one_thread = [0,1], warps = [8,4]} {
         %stage = constant {value = 0} : i32
         %half = constant {number = 0.5} : f32
         %start = splat %half : f32[128,64]
@@ -618,13 +618,13 @@ TEST_CASE("assign_layouts: nothing before cluster_reduce is cluster-wide") {
 TEST_CASE("assign_layouts: producer warps load 32-bit words") {
   auto layout = [](const std::string &elem, const std::string &strides, const std::string &type) {
     Function fn = parsed("func @f(%p: ptr<" + elem +
-                         ">, %ld: i64) warps 8 producer_warps 4 {\n"
+                         ">, %ld: i64) warps 8 {\n"
                          "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
                          "%none = constant {value = 0} : i32\n"
                          "%s = shared_alloc : shared<" +
                          elem +
                          ">[1,64,64]\n"
-                         "warp_specialize {all_producers = 1} {\n yield\n} {\n"
+                         "warp_specialize {warps = [8,4]} {\n yield\n} {\n"
                          "%v = view %p, %zero, " +
                          strides + " : view<" + elem +
                          ">[64,64]\n"

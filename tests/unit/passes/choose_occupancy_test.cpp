@@ -82,7 +82,7 @@ TEST_CASE("choose_occupancy: result is between 1 and 4") {
 }
 
 TEST_CASE("choose_occupancy: warp-specialized schedule sets blocks per SM") {
-  const std::string text = "func @f(%x: f32) warps 4 producer_warps 4 shared 1024 {\n return\n}";
+  const std::string text = "func @f(%x: f32) warps 4 shared 1024 {\n return\n}";
   for (int blocks : {1, 2}) {
     ir::Function fn = parsed(text);
     choose_occupancy(fn, *find_gpu("90a"),

@@ -425,12 +425,10 @@ namespace {
 
 // The consumer warps run `workers`. The producer warps run `producers`.
 std::string parting(const std::string &workers, const std::string &producers = "") {
-  std::string text =
-      program("%full = mbarriers {address = 3072, arrivals = 1} : shared<i64>[3,1]\n"
-              "%m = tensor_map %A, %zero, %step, %step {swizzle = 128} : map<f16>[64]\n"
-              "warp_specialize {\n" +
-              workers + "yield\n} {\n" + producers + "yield\n}\n");
-  return text.replace(text.find("warps 2"), 7, "warps 2 producer_warps 4");
+  return program("%full = mbarriers {address = 3072, arrivals = 1} : shared<i64>[3,1]\n"
+                 "%m = tensor_map %A, %zero, %step, %step {swizzle = 128} : map<f16>[64]\n"
+                 "warp_specialize {one_thread = [0,1], warps = [2,4]} {\n" +
+                 workers + "yield\n} {\n" + producers + "yield\n}\n");
 }
 
 } // namespace

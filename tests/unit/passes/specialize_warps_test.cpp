@@ -400,7 +400,7 @@ std::vector<const ir::Op *> copying_step(ir::Function &fn) {
 TEST_CASE("specialize_warps: producer warps overlap loads and stores") {
   ir::Function fn = by_warps(matmul_kernel(128, 128, 64));
   const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
-  CHECK(parts.has(ir::attr::all_producers_));
+  CHECK_FALSE(parts.has(ir::attr::one_thread_));
   for (const char *of_maps : {"tensor_map", "tma_prefetch"})
     CHECK_FALSE(contains(printed(fn), of_maps));
 
@@ -516,7 +516,7 @@ TEST_CASE("specialize_warps: registers depend on both warp counts") {
         matmul_kernel(m, 64, 64),
         {.kind = Schedule::Kind::warp_specialized, .producer_warps = copying, .k_tile = 64});
     CHECK(first(fn, ir::Opcode::warp_specialize_).get(ir::attr::registers_) == registers);
-    CHECK(fn.producer_warps == copying);
+    CHECK(partitions_of(fn)[1].warps == copying);
     if (registers.empty())
       continue;
     // The total register count stays the same.

@@ -16,7 +16,7 @@ Schedule split_in(int64_t split_k) {
 // A matmul as lower_to_tma and make_persistent leave it.
 std::string product(const std::string &iterations = "%iterations = host_value %n : i32") {
   return R"(
-    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]

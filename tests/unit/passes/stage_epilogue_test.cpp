@@ -21,13 +21,13 @@ std::string text_of(const ir::Shape &shape) {
 std::string kernel(const std::string &elem, const ir::Shape &tile, const ir::Shape &box) {
   std::string text = R"(
     func @f(%C: ptr<ELEM>, %ld: i64, %x: ELEMTILE, %s: f32TILE, %i: i32, %j: i32)
-        warps 8 producer_warps 4 {
+        warps 8 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<ELEM>BOX
       %as = shared_alloc : shared<f16>[1,ROWS,16]
       %bs = shared_alloc : shared<f16>[1,16,COLUMNS]
-      warp_specialize {
+      warp_specialize {one_thread = [0,1], warps = [8,4]} {
         %p = wgmma_ss %as, %i, %bs, %i, %s {perms = [0,1,0,1], warpgroups = [2,1]} : f32TILE
         tma_store %m, %x, %i, %j
         yield
@@ -137,12 +137,12 @@ namespace {
 std::string transposed(const std::string &elem, const ir::Shape &box) {
   std::string text = R"(
     func @f(%C: ptr<ELEM>, %ld: i64, %a: f32[128,8], %s: f32[128,256], %i: i32, %j: i32)
-        warps 8 producer_warps 4 {
+        warps 8 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<ELEM>BOX
       %bs = shared_alloc : shared<f32>[1,8,256]
-      warp_specialize {
+      warp_specialize {one_thread = [0,1], warps = [8,4]} {
         %p = wgmma_rs %a, %bs, %i, %s {perm = [0,1], origin = [0,0], rows = [2,16,4,1,8,32], warpgroups = [2,1]} : f32[128,256]
         %w = wgmma_wait %p {pending = 0, rows = [2,16,4,1,8,32], warpgroups = [2,1]} : f32[128,256]
         %t = trans %w {perm = [1,0]} : f32[256,128]

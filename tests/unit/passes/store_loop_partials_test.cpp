@@ -23,7 +23,7 @@ Schedule in_parts() {
 // A matmul as lower_to_tma leaves it. `last` reads axis 2 of the grid.
 std::string product(const std::string &last = "%matrix = block_id {axis = 2} : i32\n") {
   return R"(
-    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 producer_warps 4 {
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %two = constant {value = 2} : i32
