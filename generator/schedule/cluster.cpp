@@ -14,10 +14,10 @@ namespace tritonc {
 using namespace ir;
 
 std::vector<Candidate> cluster_schedules(const Function &canonical, const Gpu &gpu) {
-  constexpr int64_t blocks = 8; // the largest cluster that every GPU with clusters supports
+  const int64_t blocks = gpu.max_cluster_blocks;
   Function divided = clone(canonical);
   align_tiles(divided);
-  if (!gpu.has_clusters || !try_splitting_loops(divided, blocks))
+  if (!blocks || !try_splitting_loops(divided, blocks))
     return {};
   std::vector<Candidate> found;
   auto add = [&](const Function &fn, bool staged) {

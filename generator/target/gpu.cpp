@@ -35,6 +35,7 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .max_shared_bytes = max_shared_bytes,
           .max_threads_per_sm = max_threads_per_sm(sm),
           .max_blocks_per_sm = max_blocks_per_sm(sm),
+          .max_cluster_blocks = generation >= Hopper ? 8 : 0,
           .ptx_version = ptx_version,
           .has_ldmatrix = generation >= Turing,
           .has_stmatrix = generation >= Hopper,
@@ -50,7 +51,6 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_cache_policies = generation >= Ampere,
           .has_cp_async = generation >= Ampere,
           .has_tensor_maps = generation >= Hopper,
-          .has_clusters = generation >= Hopper,
           .has_dependent_launches = generation >= Hopper,
           .has_wgmma = sm == 90 && suffix == 'a',
           .has_bf16_arithmetic = generation >= Hopper};

@@ -22,6 +22,7 @@ struct Gpu {
   int max_threads_per_block = 1024;
   int max_threads_per_sm; // max resident
   int max_blocks_per_sm;  // max resident
+  int max_cluster_blocks; // of a cluster that every GPU with clusters runs; 0: no clusters
   int ptx_version;        // 80: `.version 8.0`
 
   bool has_ldmatrix;           // ldmatrix, with and without .trans
@@ -38,7 +39,6 @@ struct Gpu {
   bool has_cache_policies;     // L2 cache policies: evict first, evict last
   bool has_cp_async;           // cp.async from global to shared memory
   bool has_tensor_maps;        // TMA with tensor maps and mbarriers
-  bool has_clusters;           // clusters of up to 8 blocks
   bool has_dependent_launches; // griddepcontrol
   bool has_wgmma;              // wgmma and setmaxnreg
   bool has_bf16_arithmetic;    // add, mul and fma on bfloat16

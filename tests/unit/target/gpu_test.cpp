@@ -105,7 +105,7 @@ TEST_CASE("all_gpus: TMA since sm_90, wgmma only on sm_90a") {
   for (const Gpu &gpu : all_gpus()) {
     CAPTURE(gpu.name);
     CHECK(gpu.has_tensor_maps == (gpu.sm >= 90));
-    CHECK(gpu.has_clusters == (gpu.sm >= 90));
+    CHECK(gpu.max_cluster_blocks == (gpu.sm >= 90 ? 8 : 0));
     CHECK(gpu.has_dependent_launches == (gpu.sm >= 90));
     CHECK(gpu.has_wgmma == (gpu.name == "sm_90a"));
   }
