@@ -24,12 +24,14 @@ import random
 import re
 import time
 
-FAMILIES = ("softmax", "softmax_backward", "layer_norm", "layer_norm_backward", "layer_norm_backward_weights",
-            "rms_norm", "rms_norm_backward", "rms_norm_backward_weights", "cross_entropy",
-            "cross_entropy_backward", "reduce", "argmax", "transpose")
-TYPES = ("half", "bfloat16", "float")
+FAMILIES = ("softmax", "softmax_backward", "log_softmax", "softmax_inner", "layer_norm", "layer_norm_backward",
+            "layer_norm_backward_weights", "add_layer_norm", "rms_norm", "rms_norm_backward",
+            "rms_norm_backward_weights", "add_rms_norm", "cross_entropy", "cross_entropy_backward",
+            "batch_norm", "batch_norm_training", "batch_norm_backward", "group_norm", "reduce", "argmax",
+            "moments", "copy", "transpose", "permute")
 MAX_BYTES = 1e9     # of a shape
 TOO_SLOW = 12       # times the chosen image: such an image is left out
+SECONDS = 0.15      # of launches of the images of a shape, in turns
 MAX_BANDWIDTH = 4300  # bytes per ns that a copy reaches
 STEPS = 400
 VISIBLE = 32        # parts of the work, of which one adds to the time that memory needs
@@ -38,8 +40,9 @@ VISIBLE = 32        # parts of the work, of which one adds to the time that memo
 # --- Measuring -------------------------------------------------------------------------------------------
 
 
-def measure(known, library, timer, seed, seconds, say):
-    """Times of all images on random shapes of the families, for so many seconds."""
+def measure(known, library, timer, seed, seconds, types, say):
+    """Times of all images on random shapes of the families, for so many seconds. Skips kernels that the
+    library does not have."""
     import torch
 
     from bench import rows
@@ -51,7 +54,7 @@ def measure(known, library, timer, seed, seconds, say):
     while time.monotonic() < end:
         name = generator.choice(sorted(families))
         shape = families[name].random(sizes[name])
-        if shape is None or shape["TYPE"] not in TYPES:
+        if shape is None or shape["TYPE"] not in types:
             continue
         result = measure_shape(families[name], shape, library, timer)
         torch.cuda.empty_cache()
@@ -73,24 +76,31 @@ def measure_shape(family, shape, library, timer):
         if case.bytes > MAX_BYTES or len(build.kernels) != 1:
             return None
         case.ours(0)
-    except (LaunchError, torch.cuda.OutOfMemoryError):
+    except (LaunchError, KeyError, torch.cuda.OutOfMemoryError):
         return None
     kernel = build.kernels[0]
-    chosen, times = kernel.object, []
+    chosen, images, launches = kernel.object, [], {}
     limit = TOO_SLOW * timer.quick(case.ours)
-    for image in kernel.images():
-        kernel.object = image.object
-        try:
+
+    def launch(image):
+        def run(_):
+            kernel.object = image.object
             case.ours(0)
-            if timer.quick(case.ours) < limit:
-                times.append({"choice": list(image.choice), "schedule": image.info.schedule.decode(),
-                              "specialization": (image.info.specialization or b"").decode(),
-                              "ns": 1e9 * timer.isolated({"ours": case.ours})["ours"].median})
+        return run
+
+    for image in kernel.images():
+        try:
+            if timer.quick(launch(image)) < limit:
+                launches[len(images)] = launch(image)
+                images.append({"choice": list(image.choice), "schedule": image.info.schedule.decode(),
+                               "specialization": (image.info.specialization or b"").decode()})
         except LaunchError:  # the image does not take the shape
             pass
+    for index, quartiles in timer.isolated(launches, SECONDS).items():
+        images[index]["ns"] = 1e9 * quartiles.median
     kernel.object = chosen
-    return {"family": family.name, "kernel": kernel.name, "arguments": kernel.numbers,
-            "sms": torch.cuda.get_device_properties(0).multi_processor_count, "images": times}
+    return {"family": family.name, "kernel": kernel.name, "shape": shape, "arguments": kernel.numbers,
+            "sms": torch.cuda.get_device_properties(0).multi_processor_count, "images": images}
 
 
 # --- Costs -----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import zlib
 
 from bench import compare, compile_cost, compile_results, compile_table, pages, results, rows, table
 from bench.families import families
+from bench.families.rows import TYPES
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent  # of the repository
@@ -76,6 +77,7 @@ def arguments():
     timing.add_argument("--kernels", type=pathlib.Path, default=HERE / "kernels", help="default: %(default)s")
     timing.add_argument("--seed", help="of the shapes; default: drawn by the clock, and printed")
     timing.add_argument("--seconds", type=float, default=230, help="default: %(default)s")
+    timing.add_argument("--types", nargs="+", default=TYPES, choices=TYPES, help="of the shapes; default: all")
     timing.add_argument("--out", type=pathlib.Path, required=True, help="file of times")
 
     moving = commands.add_parser("bytes", help="measure the bytes that launches move from and to DRAM, by ncu")
@@ -158,7 +160,7 @@ def measure_times(options, known):
     from bench.timing import Timer
 
     found = elementwise_times.measure(known, Library(options.kernels), Timer(), options.seed, options.seconds,
-                                      lambda line: print(line, flush=True))
+                                      options.types, lambda line: print(line, flush=True))
     options.out.write_text(json.dumps(found) + "\n", encoding="utf-8")
     return 0
 

@@ -123,6 +123,9 @@ class Times(unittest.TestCase):
         self.machine.log.clear()
         self.timer.isolated({"ours": self.machine.launch("ours", self.timing.MAX_SECONDS)})
         self.assertEqual(len(self.names()), 2 + self.timing.MIN_ROUNDS)
+        self.machine.log.clear()
+        self.timer.isolated({"ours": self.machine.launch("ours", 1e-6)}, 1e-9)
+        self.assertEqual(len(self.names()), 2 + self.timing.MIN_ROUNDS)
 
     def test_what_a_launch_raises_is_raised(self):
         def refuse(i):
