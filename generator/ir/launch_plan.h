@@ -53,6 +53,8 @@ struct Expr {
   int64_t value = 0;
   std::vector<Expr> operands;
 
+  bool operator==(const Expr &) const = default;
+
   static Expr constant(int64_t value) { return {Kind::constant, value, {}}; }
   static Expr parameter(int64_t index) { return {Kind::parameter, index, {}}; }
   static Expr binary(Kind kind, Expr a, Expr b) { return {kind, 0, {std::move(a), std::move(b)}}; }

@@ -30,7 +30,8 @@ bool has_dependent_elements(Function &fn) {
 
 } // namespace
 
-std::vector<Candidate> batched_schedules(const Function &canonical, const Gpu &gpu) {
+std::vector<Candidate> batched_schedules(const Function &canonical, const Traffic &traffic,
+                                         const Gpu &gpu) {
   const int64_t elements = elements_of_largest_tile(canonical);
   const int64_t times = elements ? gpu.costs->elementwise.batch_elements / elements : 0;
   Function batched = clone(canonical);
@@ -54,13 +55,11 @@ std::vector<Candidate> batched_schedules(const Function &canonical, const Gpu &g
   Function promoted = clone(batched);
   const bool can_promote = try_promoting(promoted);
   const bool once = can_promote && find_repeated_loads(batched);
-  const std::optional<BlockWork> work = work_of_blocks(once ? promoted : batched, blocks, gpu);
+  const std::optional<BlockWork> work =
+      work_of_blocks(once ? promoted : batched, blocks, once ? traffic.once : traffic.all, gpu);
   Function joined = clone(can_promote ? promoted : batched);
-  if (std::optional<BlockWork> other; work && try_joining_rows(joined)) {
-    other = work_of_blocks(joined, blocks, gpu);
-    other->bytes = work->bytes; // also counts the ends of the range
-    add(std::move(other), can_promote, true);
-  }
+  if (work && try_joining_rows(joined))
+    add(work_of_blocks(joined, blocks, traffic.once, gpu), can_promote, true);
   add(work, once, false);
   return candidates;
 }

@@ -83,8 +83,10 @@ std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others
 // A schedule that runs a program per block as `fn`, which is the kernel with this schedule. Nothing
 // if its cost is unknown.
 std::optional<Candidate> one_program_schedule(const Function &fn, const Schedule &schedule,
-                                              const Gpu &gpu) {
-  std::optional<BlockWork> work = work_of_blocks(fn, all_programs(), gpu);
+                                              const Traffic &traffic, const Gpu &gpu) {
+  const bool once = schedule.one_iteration || schedule.staged;
+  std::optional<BlockWork> work =
+      work_of_blocks(fn, all_programs(), once ? traffic.once : traffic.all, gpu);
   if (!work)
     return std::nullopt;
   Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
@@ -93,9 +95,10 @@ std::optional<Candidate> one_program_schedule(const Function &fn, const Schedule
 
 // The schedules of a kernel without a matmul.
 std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
+  const Traffic traffic = traffic_of(canonical);
   Function aligned = clone(canonical);
   align_tiles(aligned);
-  std::optional<Candidate> baseline = one_program_schedule(aligned, {}, gpu);
+  std::optional<Candidate> baseline = one_program_schedule(aligned, {}, traffic, gpu);
   if (!baseline) {
     std::optional<Candidate> by_wgmma = wgmma_schedule(canonical, gpu);
     return by_wgmma ? std::vector<Candidate>{*by_wgmma, {}} : std::vector<Candidate>{{}};
@@ -105,15 +108,15 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
     if (candidate)
       candidates.push_back(std::move(*candidate));
   };
-  append(candidates, batched_schedules(canonical, gpu));
+  append(candidates, batched_schedules(canonical, traffic, gpu));
   if (Function once = clone(aligned); find_repeated_loads(once) && try_promoting(once))
-    add(one_program_schedule(once, {.one_iteration = true}, gpu));
+    add(one_program_schedule(once, {.one_iteration = true}, traffic, gpu));
   if (Function staged = clone(aligned); try_staging_loads(staged, gpu))
-    add(one_program_schedule(staged, {.staged = true}, gpu));
+    add(one_program_schedule(staged, {.staged = true}, traffic, gpu));
   std::vector<Candidate> split = split_loop_schedules(canonical, *baseline->work, gpu);
   if (split.empty() &&
       elements_of_largest_tile(canonical) >= gpu.costs->elementwise.cluster_elements)
-    append(candidates, cluster_schedules(canonical, gpu));
+    append(candidates, cluster_schedules(canonical, traffic, gpu));
   append(candidates, std::move(split));
   add(std::move(baseline));
   return candidates;

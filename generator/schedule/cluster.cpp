@@ -13,21 +13,21 @@ namespace tritonc {
 
 using namespace ir;
 
-std::vector<Candidate> cluster_schedules(const Function &canonical, const Gpu &gpu) {
+std::vector<Candidate> cluster_schedules(const Function &canonical, const Traffic &traffic,
+                                         const Gpu &gpu) {
   const int64_t blocks = gpu.max_cluster_blocks;
   Function divided = clone(canonical);
   align_tiles(divided);
   if (!blocks || !try_splitting_loops(divided, blocks))
     return {};
+  align_tiles(divided);
   std::vector<Candidate> found;
   auto add = [&](const Function &fn, bool staged) {
-    std::optional<BlockWork> work = work_of_blocks(fn, all_programs() * number(blocks), gpu);
+    std::optional<BlockWork> work = work_of_blocks(fn, all_programs() * number(blocks),
+                                                   staged ? traffic.once : traffic.all, gpu);
     if (!work)
       return;
     Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-    // Where the tiles fit into shared memory, loading them again does not take less time.
-    if (!found.empty())
-      cost = Expr::binary(Expr::Kind::max, std::move(cost), *found[0].cost);
     found.push_back({.schedule = {.cluster = blocks, .staged = staged},
                      .cost = std::move(cost),
                      .work = std::move(work)});

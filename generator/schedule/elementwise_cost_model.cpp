@@ -1,15 +1,15 @@
 // The cost of launches without a matmul. See elementwise_cost_model.h.
 //
-// Method: the work of a block is the number of its operations on elements, times the iterations of
-// their loops. An SM runs a number of blocks at a time, the rest in later waves. A wave takes the
-// time of one block alone, which waits for memory and for its own results. In addition, each block
-// adds the time for which it keeps the SM busy. Elements that a mask turns off count as
-// work, too. Therefore smaller tiles are better for rows that are slightly longer than a tile.
-// The blocks of a cluster wait for each other whenever they combine totals.
-// A launch takes at least as long as memory needs for all accesses of its blocks. So loads that
-// several loops repeat are staged if memory limits the kernel. A small part of the work remains
-// visible then: of images with equally many bytes, that with the least work is the best. A second
-// launch that combines partials adds its start and its iterations.
+// Method: the work of a block is the number of its operations and accesses on elements, times the
+// iterations of their loops. An SM runs a number of blocks at a time, the rest in later waves. A
+// wave takes the time of one block alone: that of its instructions, of its reductions, and of the
+// iterations that wait for loads. In addition, each block adds the time for which it keeps the SM
+// busy. Elements that a mask turns off count as work, too. Therefore smaller tiles are better for
+// rows that are slightly longer than a tile. The blocks of a cluster wait for each other whenever
+// they combine totals.
+// A launch takes at least as long as memory needs for its bytes. What several loops of a program
+// access counts once for images that keep it, such as staged ones. What all programs access is in
+// L1. A second launch that combines partials adds its start and its iterations.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace tritonc {
 
@@ -37,9 +38,6 @@ namespace {
 // Estimated registers of a thread: a minimum, and several per element of the largest tile, since
 // other tiles of that size are live too.
 constexpr int64_t min_registers = 20, registers_of_element = 4;
-
-// The time of an access to memory, of one or several elements.
-constexpr int64_t weight_of_access = 4;
 
 bool accesses_memory(const Op &op) {
   return op.is(Opcode::load_) || op.is(Opcode::store_) || op.is(Opcode::async_copy_);
@@ -79,6 +77,9 @@ int64_t weight_of(const Op &op) {
   case Opcode::erf_:
   case Opcode::pow_:
     return 20;
+  case Opcode::shared_load_rows_:
+  case Opcode::shared_store_rows_:
+    return 12; // each element has its own address in shared memory
   default:
     return 1;
   }
@@ -98,21 +99,6 @@ int64_t elements_of(const Op &op) {
   return elements;
 }
 
-// The bytes of global memory that move when `op` accesses a tile. The L2 cache fetches whole
-// granules for the parts of the tile that are contiguous. Elements whose places are not known, as in
-// images with a division, are taken for contiguous.
-int64_t bytes_of_access(const Op &op, const Function &fn, int64_t granule) {
-  if (!accesses_memory(op))
-    return 0;
-  const Type &type = op.operand(0)->type;
-  const int64_t elements = type.elements(), bytes = bytes_of(type.elem);
-  if (type.is_scalar() || !affine_of(op.operand(0)))
-    return elements * bytes;
-  std::optional<int> axis = contiguous_axis(op.operand(0), fn);
-  const int64_t part = axis ? contiguous_elements(op.operand(0), *axis, fn) : 1;
-  return part < elements ? elements / part * std::max(part * bytes, granule) : elements * bytes;
-}
-
 // The elements that one access of `op` moves.
 int64_t elements_of_access(const Op &op, const Function &fn) {
   if (op.is(Opcode::async_copy_))
@@ -124,11 +110,35 @@ int64_t elements_of_access(const Op &op, const Function &fn) {
   return vector_elements(op.operand(0), op.operand_or_null(op.is(Opcode::load_) ? 1 : 2), fn);
 }
 
+// A sum over all operations of a block.
+class Sum {
+public:
+  void add(const std::optional<Expr> &times_run, int64_t count) {
+    if (!times_run)
+      once_ += count;
+    else if (count)
+      add(count == 1 ? *times_run : *times_run * number(count));
+  }
+
+  Expr total() const {
+    if (!in_loops_)
+      return number(once_);
+    return once_ ? number(once_) + *in_loops_ : *in_loops_;
+  }
+
+private:
+  int64_t once_ = 0; // outside of loops
+  std::optional<Expr> in_loops_;
+
+  void add(Expr more) {
+    in_loops_ = in_loops_ ? std::move(*in_loops_) + std::move(more) : std::move(more);
+  }
+};
+
 // The work of a block of operations, and of the loops in it.
 class Work {
 public:
-  /// `granule`: bytes that the L2 cache fetches at once.
-  Work(const Function &fn, int64_t granule) : fn_(fn), granule_(granule) {
+  explicit Work(const Function &fn) : fn_(fn) {
     for_each_op(*fn.body, [&](const Op &op) {
       if (!op.is(Opcode::shared_load_rows_) && !op.is(Opcode::shared_store_rows_))
         return;
@@ -138,17 +148,15 @@ public:
     add(*fn.body, std::nullopt);
   }
 
-  bool is_known = true;
-  int64_t widest = 0;                       // elements of the largest tile
-  int64_t once = 0;                         // operations on elements outside of loops
-  int64_t bytes_once = 0;                   // accessed outside of loops
-  std::optional<Expr> iterations, in_loops; // of all loops; operations on elements in loops
-  std::optional<Expr> bytes_in_loops;
-  int64_t exchanges = 0; // consecutive reductions over a cluster count as one
+  bool is_known = true, has_loops = false;
+  int64_t widest = 0;       // elements of the largest tile
+  Sum operations, accesses; // on elements, of all threads
+  Sum iterations, waits;    // of all loops; of loops that load
+  int64_t reductions = 0;   // outside of loops
+  int64_t exchanges = 0;    // consecutive reductions over a cluster count as one
 
 private:
   const Function &fn_;
-  int64_t granule_;
   std::map<int64_t, int64_t> ranges_; // elements of joined rows, and of a vector
 
   // The elements for which a thread executes one instruction: joined rows move in vectors.
@@ -162,57 +170,219 @@ private:
     return has_ranges && found != ranges_.end() ? found->second : 1;
   }
 
-  static Expr times(const std::optional<Expr> &iterations, Expr what) {
-    return iterations ? *iterations * std::move(what) : std::move(what);
-  }
-  static void add_to(std::optional<Expr> &sum, Expr more) {
-    sum = sum ? std::move(*sum) + std::move(more) : std::move(more);
-  }
-
   void add(const Block &block, const std::optional<Expr> &times_run) {
-    int64_t here = 0, bytes_here = 0;
     bool is_exchange = false;
     for (const Op *op : block.ops) {
       exchanges += op->is(Opcode::cluster_reduce_) && !is_exchange;
       is_exchange = op->is(Opcode::cluster_reduce_);
+      reductions += !times_run && (op->is(Opcode::reduce_) || op->is(Opcode::scan_));
       is_known &= !op->is(Opcode::dot_) && !op->is(Opcode::while_loop_);
-      int64_t elements = elements_of(*op);
-      widest = std::max(widest, elements);
       if (op->is(Opcode::for_loop_)) {
-        std::optional<Expr> inner = host_expression(op->operand(0));
-        is_known &= inner.has_value();
-        if (!is_known)
-          return;
-        Expr all = times(times_run, std::move(*inner));
-        add_to(iterations, all);
-        add(*op->blocks[0], all);
-      } else if (!op->blocks.empty()) {
-        for (const Block *part : op->blocks)
-          add(*part, times_run);
-      } else {
-        here += accesses_memory(*op) ? elements * weight_of_access / elements_of_access(*op, fn_)
-                                     : elements * weight_of(*op) / elements_at_once(*op, elements);
-        bytes_here += bytes_of_access(*op, fn_, granule_);
+        add_loop(*op, times_run);
+        continue;
       }
+      for (const Block *part : op->blocks)
+        add(*part, times_run);
+      if (op->blocks.empty())
+        add(*op, times_run);
     }
-    if (!times_run) {
-      once += here;
-      bytes_once += bytes_here;
+  }
+
+  void add_loop(const Op &loop, const std::optional<Expr> &times_run) {
+    std::optional<Expr> count = host_expression(loop.operand(0));
+    is_known &= count.has_value();
+    if (!is_known)
+      return;
+    has_loops = true;
+    const Expr all = times_run ? *times_run * std::move(*count) : std::move(*count);
+    const Block &body = *loop.blocks[0];
+    const bool waits_for_load = std::any_of(body.ops.begin(), body.ops.end(),
+                                            [](const Op *op) { return op->is(Opcode::load_); });
+    iterations.add(all, 1);
+    waits.add(all, waits_for_load);
+    add(body, all);
+  }
+
+  void add(const Op &op, const std::optional<Expr> &times_run) {
+    const int64_t elements = elements_of(op);
+    widest = std::max(widest, elements);
+    if (!accesses_memory(op)) {
+      operations.add(times_run, elements * weight_of(op) / elements_at_once(op, elements));
       return;
     }
-    if (here)
-      add_to(in_loops, *times_run * number(here));
-    if (bytes_here)
-      add_to(bytes_in_loops, *times_run * number(bytes_here));
+    accesses.add(times_run, std::max<int64_t>(elements / elements_of_access(op, fn_), 1));
+  }
+};
+
+// A number that the host computes and does not round up: up / down.
+struct Ratio {
+  Expr up;
+  int64_t down = 1;
+};
+
+Ratio operator*(const Ratio &a, const Ratio &b) {
+  const bool is_one = a.up.kind == Expr::Kind::constant && a.up.value == 1;
+  return {is_one ? b.up : a.up * b.up, a.down * b.down};
+}
+
+// A number of iterations or programs, without the rounding of its divisions: the last one accesses
+// only what is left.
+Ratio without_rounding(const Expr &count) {
+  auto is = [](const Expr &expr, int64_t value) {
+    return expr.kind == Expr::Kind::constant && expr.value == value;
+  };
+  if (count.kind == Expr::Kind::max && is(count.operands[1], 0))
+    return without_rounding(count.operands[0]);
+  if (count.kind == Expr::Kind::mul)
+    return without_rounding(count.operands[0]) * without_rounding(count.operands[1]);
+  const bool is_up = count.kind == Expr::Kind::ceil_div;
+  if ((!is_up && count.kind != Expr::Kind::div) || count.operands[1].kind != Expr::Kind::constant)
+    return {count};
+  const int64_t by = count.operands[1].value;
+  const Expr &all = count.operands[0];
+  if (is_up || by == 1)
+    return {all, by};
+  for (size_t i : {0, 1})
+    if (all.kind == Expr::Kind::add && is(all.operands[i], by - 1))
+      return {all.operands[1 - i], by};
+  return {count};
+}
+
+Expr value_of(const Ratio &ratio, int64_t times) {
+  const int64_t divisor = std::gcd(times, ratio.down);
+  times /= divisor;
+  Expr up = ratio.up.kind == Expr::Kind::constant ? number(ratio.up.value * times)
+            : times == 1                          ? ratio.up
+                                                  : ratio.up * number(times);
+  return ratio.down == divisor ? std::move(up)
+                               : div_up(std::move(up), number(ratio.down / divisor));
+}
+
+// The distance of neighbors along an axis, in elements, forward or backward; nothing if the host
+// cannot compute it.
+std::optional<Expr> distance_of(const Poly &stride) {
+  std::optional<Expr> sum;
+  for (const auto &[factors, coefficient] : stride.terms) {
+    Expr term = number(std::abs(coefficient));
+    for (const Value *factor : factors) {
+      std::optional<Expr> value = host_expression(factor);
+      if (!value)
+        return std::nullopt;
+      term = term == number(1) ? std::move(*value) : std::move(term) * std::move(*value);
+    }
+    sum = sum ? std::move(*sum) + std::move(term) : std::move(term);
+  }
+  return sum;
+}
+
+// The contiguous parts of a tile that an access reads or writes, and the bytes of one. Memory moves
+// whole sectors, but parts may have neighbors in the same sector.
+std::pair<int64_t, Expr> parts_of_access(const Op &op, const Function &fn) {
+  const Type &type = op.operand(0)->type;
+  const int64_t elements = type.elements(), bytes = bytes_of(type.elem);
+  std::optional<Affine> form = type.is_scalar() ? std::nullopt : affine_of(op.operand(0));
+  std::optional<int> axis = form ? contiguous_axis(op.operand(0), fn) : std::nullopt;
+  const int64_t part = !form ? elements : axis ? contiguous_elements(op.operand(0), *axis, fn) : 1;
+  if (part >= elements || part * bytes >= sector_bytes)
+    return {1, number(elements * bytes)};
+  Expr of_part = number(sector_bytes);
+  for (int a = 0; a < type.rank(); a++)
+    if (size_t(a) < form->strides.size() && a != axis && type.shape[size_t(a)] > 1)
+      if (std::optional<Expr> distance = distance_of(form->strides[size_t(a)]))
+        of_part =
+            Expr::binary(Expr::Kind::min, std::move(of_part), std::move(*distance) * number(bytes));
+  return {elements / part, std::move(of_part)};
+}
+
+// The bytes that a program reads and writes, without those that all programs access.
+class Accessed {
+public:
+  explicit Accessed(const Function &fn) : fn_(fn) {
+    for (const Op *op : fn.body->ops) {
+      part_ += op->is(Opcode::for_loop_);
+      add(*op, {number(1)});
+      part_ += op->is(Opcode::for_loop_);
+    }
+  }
+
+  /// `once`: loops of a program that load from an array are taken to load the same elements, which
+  /// it keeps.
+  Expr bytes(bool once) const {
+    Expr sum = number(0);
+    for (const auto &[array, parts] : arrays_) {
+      Expr all = parts.begin()->second;
+      for (auto part = std::next(parts.begin()); part != parts.end(); part++)
+        if (!once || array.second)
+          all = std::move(all) + part->second;
+        else if (part->second != parts.begin()->second)
+          all = Expr::binary(Expr::Kind::max, std::move(all), part->second);
+      sum = sum == number(0) ? std::move(all) : std::move(sum) + std::move(all);
+    }
+    return sum;
+  }
+
+private:
+  const Function &fn_;
+  int part_ = 0;                      // of the body: a loop, or the operations between two loops
+  using Array = std::pair<int, bool>; // the number of the parameter; whether it is stored to
+  std::map<Array, std::map<int, Expr>> arrays_; // bytes of each part
+  std::map<const Value *, bool> differs_;
+
+  // Whether the program's number has an influence on `value`.
+  bool differs(const Value *value) {
+    if (!value->op)
+      return false;
+    auto [found, is_new] = differs_.try_emplace(value, value->op->is(Opcode::program_id_));
+    if (is_new && !found->second)
+      found->second = std::any_of(value->op->operands.begin(), value->op->operands.end(),
+                                  [&](const Value *operand) { return differs(operand); });
+    return found->second;
+  }
+
+  void add(const Op &op, const Ratio &times_run) {
+    if (op.is(Opcode::for_loop_)) {
+      if (std::optional<Expr> count = host_expression(op.operand(0)))
+        for (const Op *inner : op.blocks[0]->ops)
+          add(*inner, times_run * without_rounding(*count));
+      return;
+    }
+    for (const Block *block : op.blocks)
+      for (const Op *inner : block->ops)
+        add(*inner, times_run);
+    const Value *array = accesses_memory(op) ? root_of(op.operand(0)) : nullptr;
+    if (!array || !differs(op.operand(0)))
+      return;
+    auto [count, each] = parts_of_access(op, fn_);
+    Expr bytes = each.kind == Expr::Kind::constant
+                     ? value_of(times_run, count * each.value)
+                     : value_of(Ratio{std::move(each)} * times_run, count);
+    std::map<int, Expr> &parts = arrays_[{array->index, op.is(Opcode::store_)}];
+    auto [found, is_new] = parts.try_emplace(part_, bytes);
+    if (!is_new)
+      found->second = std::move(found->second) + std::move(bytes);
   }
 };
 
 } // namespace
 
-int64_t elements_of_largest_tile(const Function &fn) { return Work(fn, 1).widest; }
+int64_t elements_of_largest_tile(const Function &fn) { return Work(fn).widest; }
 
-std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, const Gpu &gpu) {
-  const Work work(function, gpu.costs->elementwise.granule);
+Traffic traffic_of(const Function &canonical) {
+  auto of_launch = [&](Expr of_program) {
+    Ratio all = {std::move(of_program)};
+    if (canonical.plan.grid.empty())
+      all = Ratio{all_programs()} * all;
+    for (const Expr &size : canonical.plan.grid)
+      all = without_rounding(size) * all;
+    return value_of(all, 1);
+  };
+  const Accessed accessed(canonical);
+  return {.once = of_launch(accessed.bytes(true)), .all = of_launch(accessed.bytes(false))};
+}
+
+std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, Expr bytes,
+                                        const Gpu &gpu) {
+  const Work work(function);
   if (!work.is_known || work.widest == 0)
     return std::nullopt;
   Function fn = clone(function);
@@ -221,17 +391,15 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, c
   int64_t of_thread = min_registers + registers_of_element * work.widest / threads;
   int64_t resident = gpu.registers_per_block / (of_thread * threads);
   int64_t max_value = std::min<int64_t>(gpu.max_threads_per_sm / threads, gpu.max_blocks_per_sm);
-  Expr operations = number(work.once);
-  if (work.in_loops)
-    operations = operations + *work.in_loops;
-  Expr bytes = number(work.bytes_once);
-  if (work.bytes_in_loops)
-    bytes = bytes + *work.bytes_in_loops;
   return BlockWork{.blocks = std::move(blocks),
                    .threads = threads,
-                   .iterations = work.iterations,
+                   .iterations =
+                       work.has_loops ? std::optional(work.iterations.total()) : std::nullopt,
+                   .waits = work.waits.total(),
+                   .reductions = work.reductions,
                    .exchanges = work.exchanges,
-                   .operations = std::move(operations),
+                   .operations = work.operations.total(),
+                   .accesses = work.accesses.total(),
                    .bytes = std::move(bytes),
                    .estimated_occupancy = std::clamp<int64_t>(resident, 1, max_value),
                    .times = gpu.costs->elementwise};
@@ -239,24 +407,25 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, c
 
 Expr cost_of_elementwise(const BlockWork &work, Expr resident) {
   const ElementwiseTimes &times = work.times;
-  auto of_operations = [&](double each) {
+  auto of_work = [&](double each) {
     constexpr int64_t units = 1000000; // per nanosecond
-    return div_up(work.operations * number(std::llround(each * double(units))), number(units));
+    Expr all = work.operations + work.accesses * number(times.access);
+    return div_up(std::move(all) * number(std::llround(each * double(units))), number(units));
   };
-  Expr wave = of_operations(times.of_thread_alone / double(work.threads) + times.of_element_alone);
+  Expr wave = of_work(times.of_thread_alone / double(work.threads));
   if (work.iterations)
-    wave = wave + *work.iterations * number(times.iteration);
+    wave = wave + *work.iterations * number(times.iteration) + work.waits * number(times.wait);
+  if (work.reductions)
+    wave = wave + number(work.reductions) * number(times.reduction);
   if (work.exchanges)
-    wave = wave + number(work.exchanges * times.exchange);
+    wave = wave + number(work.exchanges) * number(times.exchange);
   Expr waves = div_up(work.blocks, num_sms() * std::move(resident));
   Expr busiest = div_up(work.blocks, num_sms());
   Expr of_blocks = std::move(waves) * std::move(wave) +
-                   std::move(busiest) * (of_operations(times.of_element) + number(times.program));
-  Expr of_memory = div_up(work.blocks * work.bytes, number(times.bytes_per_ns));
-  Expr visible = Expr::binary(Expr::Kind::div, of_blocks, number(times.work_parts));
+                   std::move(busiest) * (of_work(times.of_element) + number(times.program));
+  Expr of_memory = div_up(work.bytes, number(times.bytes_per_ns));
   Expr cost = number(times.launch) +
-              Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory)) +
-              std::move(visible);
+              Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory));
   return work.second_launch ? std::move(cost) + *work.second_launch : std::move(cost);
 }
 

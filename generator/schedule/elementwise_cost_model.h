@@ -16,20 +16,33 @@ struct BlockWork {
   Expr blocks; // of the launch
   int64_t threads;
   std::optional<Expr> iterations; // of all loops; nothing: no loops
+  Expr waits;                     // iterations that wait for loads
+  int64_t reductions;             // outside of loops
   int64_t exchanges;              // of totals in a cluster
   Expr operations;                // weighted operations on elements
-  Expr bytes;                     // of global memory that are read or written
+  Expr accesses;                  // of threads to global memory
+  Expr bytes;                     // that the launch reads and writes
   /// Blocks per SM at a time, estimated before the code exists.
   int64_t estimated_occupancy;
   ElementwiseTimes times;                 // of the GPU
   std::optional<Expr> second_launch = {}; // ns
 };
 
+/// The bytes that a launch reads and writes.
+struct Traffic {
+  Expr once; // if a program keeps what several of its loops access
+  Expr all;  // if each loop accesses it
+};
+
+/// `canonical`: a result of canonical_form.
+Traffic traffic_of(const ir::Function &canonical);
+
 /// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_promoting or
-/// try_staging_loads, with a launch of `blocks`.
+/// try_staging_loads, with a launch of `blocks` that reads and writes so many `bytes`.
 /// Nothing if the host cannot compute the iterations of all loops, or if there is a `dot`:
 /// cost_model.h has the cost of matmuls.
-std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, const Gpu &gpu);
+std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, Expr bytes,
+                                        const Gpu &gpu);
 
 /// The number of elements of the largest tile; 0: no tiles.
 int64_t elements_of_largest_tile(const ir::Function &fn);

@@ -23,11 +23,12 @@ std::vector<Candidate> split_loop_schedules(const Function &canonical, const Blo
   BlockWork part = work;
   part.blocks = all_programs() * parts;
   part.operations = div_up(work.operations, parts);
-  part.bytes = div_up(work.bytes, parts);
+  part.accesses = div_up(work.accesses, parts);
   part.iterations = div_up(*work.iterations, parts);
-  part.second_launch =
-      number(gpu.costs->reduction_launch) +
-      div_up(parts, number(parts_of_iteration(*found).all())) * number(work.times.iteration);
+  part.waits = div_up(work.waits, parts);
+  part.second_launch = number(gpu.costs->reduction_launch) +
+                       div_up(parts, number(parts_of_iteration(*found).all())) *
+                           number(work.times.iteration + work.times.wait);
   Expr cost = cost_of_elementwise(part, number(blocks_per_sm));
   return {{.schedule = {.kind = Schedule::Kind::split_loop,
                         .work = Schedule::Work::partials,

@@ -63,28 +63,27 @@ const CostTables h200_costs = {
     // 32 x 32 to 128 x 128, K tiles of 32 and 64. The error is 11 % and 8 % (root mean square).
     .programs_without_wgmma = {12000, 18, 800, 28000, 50000, 44, 1300},
     .programs_beside_wgmma = {47000, 32, 160, 40000, 240000, 50, 930},
-    // Fitted to times of 13 families of kernels without a matmul on an H200 (driver 580.159.04,
-    // 2026-11-26): softmax, norms, cross-entropy and gradients, sums, argmax, transposes; 1653
-    // random problems of f16, bf16 and f32, all variants and schedules. The code with the lowest
-    // cost took 1.06 times as long as the fastest code (geometric mean of the families). With 2048
-    // elements of several programs per block, rows of 512 and 1024 elements took 2.1 and 1.3 times
-    // as long.
+    // Fitted to times of 24 families of kernels without a matmul on an H200 (driver 580.159.04,
+    // 2026-11-26): softmax, norms, cross-entropy and gradients, sums, moments, argmax, moves; 671
+    // random problems of f16, 16317 times of their images (tests/bench/run times and fit). The code
+    // with the lowest cost took 1.02 times as long as the fastest code (geometric mean of the
+    // families). With 2048 elements of several programs per block, rows of 512 and 1024 elements
+    // took 2.1 and 1.3 times as long.
     .elementwise =
-        {.launch = 3430,
-         .iteration = 458,
-         .of_thread_alone = 2.35,
-         .of_element_alone = 0.00007,
-         .exchange = 900,
-         .program = 78,
-         .of_element = 0.00134,
+        {.launch = 2810,
+         .iteration = 57,
+         .wait = 364,
+         .reduction = 203,
+         .exchange = 1070,
+         .of_thread_alone = 0.706,
+         .access = 25,
+         .program = 117,
+         .of_element = 0.00131,
          .bytes_per_ns = 4300,
-         .granule = 64,
          .batch_elements = 4096,
          // With smaller tiles, clusters are hardly faster (H100), and each schedule of each
          // variant is an image.
-         .cluster_elements = 2048,
-         // On an H100 and an H200, the choices are the same with 16 to 64 parts.
-         .work_parts = 32},
+         .cluster_elements = 2048},
     .launch = 1300,
     .bytes_per_ns = 3800, // M = 64, N = K = 8192
     .bytes_per_ns_baseline = 3000,

@@ -44,19 +44,18 @@ struct MeasuredPrograms {
 
 /// The times of kernels without a matmul.
 struct ElementwiseTimes {
-  int64_t launch;          // ns, once
-  int64_t iteration;       // ns of a wave, per iteration of a loop
-  double of_thread_alone;  // ns of a wave, per operation of one thread
-  double of_element_alone; // ns of a wave, per operation on an element
-  int64_t exchange;        // ns of a wave, each time that a cluster combines totals
-  int64_t program;         // ns of an SM, per program
-  double of_element;       // ns of an SM, per operation on an element
-  int64_t bytes_per_ns;    // of all accesses to global memory
-  int64_t granule;         // bytes that the L2 cache fetches at once
-  int64_t batch_elements;  // elements of the largest tile of a block with several programs
-  int64_t
-      cluster_elements; // least elements of the largest tile of a program that a cluster divides
-  int64_t work_parts;   // one of them adds to the time of a launch that memory limits
+  int64_t launch;           // ns, once
+  int64_t iteration;        // ns of a wave, per iteration of a loop
+  int64_t wait;             // ns of a wave, in addition per iteration that waits for loads
+  int64_t reduction;        // ns of a wave, per reduction of a block
+  int64_t exchange;         // ns of a wave, each time that a cluster combines totals
+  double of_thread_alone;   // ns of a wave, per operation of one thread
+  int64_t access;           // operations that take as long as an access to global memory
+  int64_t program;          // ns of an SM, per program
+  double of_element;        // ns of an SM, per operation on an element
+  int64_t bytes_per_ns;     // of global memory
+  int64_t batch_elements;   // elements of the largest tile of a block with several programs
+  int64_t cluster_elements; // least elements of the largest tile of a program of a cluster
 };
 
 struct CostTables {

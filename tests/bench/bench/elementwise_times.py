@@ -7,12 +7,14 @@ generator/target/cost_tables.cpp.
 The manifests are those of the kernels that were measured (`tritonc compile --manifest`). An image's cost
 there has the form of cost_of_elementwise (generator/schedule/elementwise_cost_model.cpp):
 
-    LAUNCH + max(waves * (cdiv(operations * WAVE, 1000000) + iterations * ITERATION + exchanges * EXCHANGE)
-                 + busiest * (cdiv(operations * BUSY, 1000000) + PROGRAM),
+    LAUNCH + max(waves * (cdiv((operations + accesses * ACCESS) * WAVE, 1000000)
+                          + iterations * ITERATION + waits * WAIT
+                          + reductions * REDUCTION + exchanges * EXCHANGE)
+                 + busiest * (cdiv((operations + accesses * ACCESS) * BUSY, 1000000) + PROGRAM),
                  cdiv(bytes, BYTES_PER_NS))
-        + the first argument of max / VISIBLE
 
-and, for a split loop, + (LAUNCH of the second launch + its iterations * ITERATION); with WAVE = 1000000 * (of_thread_alone / threads + of_element_alone).
+and, for a split loop, + (LAUNCH of the second launch + its iterations * (ITERATION + WAIT)); with
+WAVE = 1000000 * of_thread_alone / threads, BUSY = 1000000 * of_element. Terms that are 0 are missing.
 
 measure() needs PyTorch and a GPU, the rest is pure Python.
 """
@@ -34,7 +36,7 @@ TOO_SLOW = 12       # times the chosen image: such an image is left out
 SECONDS = 0.15      # of launches of the images of a shape, in turns
 MAX_BANDWIDTH = 4300  # bytes per ns that a copy reaches
 STEPS = 400
-VISIBLE = 32        # parts of the work, of which one adds to the time that memory needs
+TERMS = "iteration", "wait", "reduction", "exchange"  # ns of a wave, each time
 
 
 # --- Measuring -------------------------------------------------------------------------------------------
@@ -127,36 +129,34 @@ class Cost:
     def __init__(self, text, times):
         whole = ast.parse(formula(text), mode="eval").body
         self.second_launch, self.second_iterations = 0, ast.Constant(0)
-        if not isinstance(whole.right.op, ast.FloorDiv):
+        if not isinstance(whole.right, ast.Call):
             second, whole = whole.right, whole.left
             self.second_launch, self.second_iterations = second.left.value, second.right.left
-        blocks, memory = whole.left.right.args
+        blocks, memory = whole.right.args
+        self.waves, self.busiest, self.bytes = blocks.left.left, blocks.right.left, memory.args[0]
         wave = blocks.left.right
-        self.exchanges = 0
-        if isinstance(wave, ast.BinOp) and isinstance(wave.right, ast.Constant):
-            self.exchanges = wave.right.value / times["exchange"]
+        self.terms = {name: ast.Constant(0) for name in TERMS}
+        names = {round(times[name]): name for name in TERMS}
+        while isinstance(wave, ast.BinOp):
+            self.terms[names[wave.right.right.value]] = wave.right.left
             wave = wave.left
-        has_loops = isinstance(wave, ast.BinOp)
-        operations = (wave.left if has_loops else wave).args[0]
-        self.waves, self.busiest = blocks.left.left, blocks.right.left
-        self.operations, self.memory = operations.left, memory.args[0]
-        self.iterations = wave.right.left if has_loops else ast.Constant(0)
-        of_thread = operations.right.value / 1e6 - times["of_element_alone"]
-        self.threads = 32 * max(1, round(times["of_thread_alone"] / max(of_thread, 1e-9) / 32))
+        work = wave.args[0]
+        self.operations, self.accesses = work.left.left, work.left.right.left
+        self.threads = round(1e6 * times["of_thread_alone"] / work.right.value)
 
     def features(self, names):
-        parts = (self.waves, self.busiest, self.operations, self.memory, self.iterations, self.second_iterations)
-        return [value(part, names) for part in parts] + [self.threads, self.second_launch, self.exchanges]
+        parts = (self.waves, self.busiest, self.operations, self.accesses, self.bytes, self.second_iterations,
+                 *self.terms.values())
+        return [self.threads, self.second_launch] + [value(part, names) for part in parts]
 
 
 def predicted(times, features):
-    waves, busiest, operations, memory, iterations, in_second, threads, second_launch, exchanges = features
-    wave = operations * (times["of_thread_alone"] / threads + times["of_element_alone"])
-    wave += iterations * times["iteration"] + exchanges * times["exchange"]
-    of_blocks = waves * wave + busiest * (operations * times["of_element"] + times["program"])
-    second_launch += in_second * times["iteration"]
-    of_memory = memory / times["bytes_per_ns"]
-    return times["launch"] + second_launch + max(of_blocks, of_memory) + of_blocks / VISIBLE
+    threads, second, waves, busiest, operations, accesses, moved, in_second, *terms = features
+    work = operations + accesses * times["access"]
+    wave = work * times["of_thread_alone"] / threads + sum(map(lambda n, name: n * times[name], terms, TERMS))
+    of_blocks = waves * wave + busiest * (work * times["of_element"] + times["program"])
+    second += in_second * (times["iteration"] + times["wait"])
+    return times["launch"] + second + max(of_blocks, moved / times["bytes_per_ns"])
 
 
 def costs_of(manifest, axes, times):
@@ -240,9 +240,7 @@ def times_of_table(source):
     """The constants of ElementwiseTimes in the text of cost_tables.cpp."""
     table = re.search(r"\.elementwise =\s*\{(.*?)\}", source, re.DOTALL)[1]
     found = {name: float(number) for name, number in re.findall(r"\.(\w+) = ([0-9.]+)", table)}
-    if found["work_parts"] != VISIBLE:
-        raise ValueError(f"work_parts in the table is not {VISIBLE}, as here")
-    for name in ("granule", "batch_elements", "cluster_elements", "work_parts"):  # not fitted
+    for name in ("batch_elements", "cluster_elements"):  # not fitted
         del found[name]
     return found
 
