@@ -183,11 +183,14 @@ def axes_of(source, read):
 
 
 def shapes_of(measured, costs):
-    """(family, [(ns, features)]) of each shape with several images."""
+    """(family, [(ns, features)]) of each shape with several images that a launch may choose: the specialized
+    code of a variant comes before its general code."""
     shapes = []
     for row in measured:
-        images = []
+        images, specialized = [], [image["choice"] for image in row["images"] if image["specialization"]]
         for image in row["images"]:
+            if not image["specialization"] and image["choice"] in specialized:
+                continue
             key = row["kernel"], tuple(image["choice"]), image["schedule"], image["specialization"]
             if key not in costs:
                 continue

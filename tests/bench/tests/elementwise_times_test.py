@@ -53,6 +53,15 @@ class Costs(unittest.TestCase):
         unknown["images"][0]["schedule"] = "staged"
         self.assertEqual(times_of.shapes_of([unknown, measured([5], M=1, N=4)], cost("M", LOOPS)), [])
 
+    def test_general_code_is_left_out_where_specialized_code_runs(self):
+        costs = cost("M", LOOPS)
+        costs["f_half", (64,), "baseline", "N % 8"] = costs["f_half", (64,), "baseline", ""]
+        row = measured([5, 6, 7], M=1, N=4)
+        for image in row["images"][:2]:
+            image["specialization"] = "N % 8"
+        (_, images), = times_of.shapes_of([row], costs)
+        self.assertEqual([ns for ns, _ in images], [5, 6])
+
     def test_axes_come_in_the_order_of_the_source(self):
         source = ("#pragma tritonc variant(TYPE: half, float)\n#pragma tritonc variant(OP: \\\n  sum, max)\n"
                   '#include "more.tch"\n#pragma tritonc tune(TQ: 8, 32) tune(TK: 32)\nvoid tune(int x);\n')
