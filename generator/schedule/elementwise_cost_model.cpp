@@ -28,6 +28,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <vector>
 
 namespace tritonc {
 
@@ -110,29 +111,38 @@ int64_t elements_of_access(const Op &op, const Function &fn) {
   return vector_elements(op.operand(0), op.operand_or_null(op.is(Opcode::load_) ? 1 : 2), fn);
 }
 
-// A sum over all operations of a block.
+// A sum over all operations of a block, with one term for all that run equally often.
 class Sum {
 public:
   void add(const std::optional<Expr> &times_run, int64_t count) {
-    if (!times_run)
+    if (!times_run) {
       once_ += count;
+      return;
+    }
+    auto term = std::find_if(in_loops_.begin(), in_loops_.end(),
+                             [&](const Term &other) { return other.times_run == *times_run; });
+    if (term != in_loops_.end())
+      term->count += count;
     else if (count)
-      add(count == 1 ? *times_run : *times_run * number(count));
+      in_loops_.push_back({*times_run, count});
   }
 
   Expr total() const {
-    if (!in_loops_)
-      return number(once_);
-    return once_ ? number(once_) + *in_loops_ : *in_loops_;
+    Expr sum = number(once_);
+    for (const Term &term : in_loops_) {
+      Expr all = term.count == 1 ? term.times_run : term.times_run * number(term.count);
+      sum = sum == number(0) ? std::move(all) : std::move(sum) + std::move(all);
+    }
+    return sum;
   }
 
 private:
+  struct Term {
+    Expr times_run;
+    int64_t count;
+  };
   int64_t once_ = 0; // outside of loops
-  std::optional<Expr> in_loops_;
-
-  void add(Expr more) {
-    in_loops_ = in_loops_ ? std::move(*in_loops_) + std::move(more) : std::move(more);
-  }
+  std::vector<Term> in_loops_;
 };
 
 // The work of a block of operations, and of the loops in it.
@@ -221,8 +231,7 @@ struct Ratio {
 };
 
 Ratio operator*(const Ratio &a, const Ratio &b) {
-  const bool is_one = a.up.kind == Expr::Kind::constant && a.up.value == 1;
-  return {is_one ? b.up : a.up * b.up, a.down * b.down};
+  return {a.up == number(1) ? b.up : b.up == number(1) ? a.up : a.up * b.up, a.down * b.down};
 }
 
 // A number of iterations or programs, without the rounding of its divisions: the last one accesses
@@ -414,7 +423,9 @@ Expr cost_of_elementwise(const BlockWork &work, Expr resident) {
   };
   Expr wave = of_work(times.of_thread_alone / double(work.threads));
   if (work.iterations)
-    wave = wave + *work.iterations * number(times.iteration) + work.waits * number(times.wait);
+    wave = wave + *work.iterations * number(times.iteration);
+  if (work.waits != number(0))
+    wave = wave + work.waits * number(times.wait);
   if (work.reductions)
     wave = wave + number(work.reductions) * number(times.reduction);
   if (work.exchanges)

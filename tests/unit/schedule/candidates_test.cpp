@@ -660,6 +660,8 @@ TEST_CASE("elementwise cost: staged loops wait for no loads") {
   auto value = [](const Expr &expr) { return value_of(expr, 1, 8192); };
   CHECK(value(*baseline.iterations) == 16);
   CHECK(value(baseline.waits) == 16);
+  CHECK(*baseline.iterations == Expr::binary(Expr::Kind::mul, baseline.iterations->operands[0],
+                                             Expr::constant(2))); // both loops are one term
   CHECK(value(*staged.iterations) == 24);
   CHECK(value(staged.waits) == 0);
 }
