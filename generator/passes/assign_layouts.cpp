@@ -36,11 +36,11 @@
 //
 //          Then the pass walks each block once. It replaces every operand by a value in the layout
 //          that the operation needs: an index tile is computed again in that layout, any other
-//          value gets a convert_layout. A store keeps the layout of its value if that fills the
-//          32-byte sectors of memory; otherwise it needs the layout of memory. A store along
-//          another axis than the load has blocks of both vectors, too: with many registers in
-//          common, the conversion accesses shared memory in whole vectors. print and assert take
-//          any layout.
+//          value gets a convert_layout, before the loops in which it stays the same. A store keeps
+//          the layout of its value if that fills the 32-byte sectors of memory; otherwise it needs
+//          the layout of memory. A store along another axis than the load has blocks of both
+//          vectors, too: with many registers in common, the conversion accesses shared memory in
+//          whole vectors. print and assert take any layout.
 // Needs:   select_mma; form_views: affine pointers are views.
 // Ensures: every used tile of values or pointers has a layout; loads and stores of tiles have
 //          {vector}. remove_dead_code drops the originals of index tiles.
@@ -132,7 +132,8 @@ struct State {
   Users users;                              // before the first conversion
   std::map<const Value *, Layout> naturals; // null: no layout, or in progress
   std::map<const Value *, bool> cheap;
-  std::map<const Value *, std::vector<Value *>> made; // for the current operand
+  std::map<const Value *, std::vector<Value *>> made;           // for the current operand
+  std::map<const Value *, std::vector<Value *>> invariant = {}; // conversions before loops
   struct Crossing {
     Layout of_load, of_store;
   };
@@ -579,10 +580,44 @@ struct State {
     return form;
   }
 
+  // The outermost loop around `block` in which `value` stays the same; null: there is none.
+  static Op *loop_without(const Value *value, const Block *block) {
+    Op *found = nullptr;
+    for (Op *loop = block->parent; loop; loop = loop->parent->parent) {
+      const bool is_loop = loop->is(Opcode::for_loop_) || loop->is(Opcode::while_loop_);
+      if (!is_loop || !std::all_of(loop->blocks.begin(), loop->blocks.end(),
+                                   [&](const Block *body) { return defined_outside(value, body); }))
+        break;
+      found = loop;
+    }
+    return found;
+  }
+
+  static bool encloses(const Block *outer, const Block *block) {
+    while (block != outer && block->parent)
+      block = block->parent->parent;
+    return block == outer;
+  }
+
+  Value *convert(Builder &builder, Value *value, const Layout &layout) {
+    Op *loop = loop_without(value, builder.block());
+    if (loop)
+      for (Value *form : invariant[value]) // of an earlier loop
+        if (*form->type.layout == *layout && encloses(form->op->parent, loop->parent))
+          return form;
+    const Type type = value->type.with_layout(layout);
+    if (!loop)
+      return builder.create(Opcode::convert_layout_, {value}, {type})->result();
+    Builder before = Builder::before(fn, loop);
+    before.set_location(loop->location);
+    Value *form = before.create(Opcode::convert_layout_, {value}, {type})->result();
+    invariant[value].push_back(form);
+    return form;
+  }
+
   Value *make(Builder &builder, Value *value, const Layout &layout) {
     if (natural(value))
-      return builder.create(Opcode::convert_layout_, {value}, {value->type.with_layout(layout)})
-          ->result();
+      return convert(builder, value, layout);
     const Op &op = *value->op;
     std::vector<Value *> operands;
     for (Value *operand : op.operands)
