@@ -16,7 +16,8 @@
 // keep in shared memory. As one loop, they are as many as the elements need.
 //
 // Method:  The counters of both loops become the quotient and the remainder of the new counter. The
-//          operations around the inner loop are computed in each iteration.
+//          operations around the inner loop are computed in each iteration. An inner loop that runs
+//          once leaves the outer loop's counter as it is.
 // Needs:   canonical loops (expand_inductions); no dead operations.
 // Ensures: nothing that later passes need.
 // Limits:  the outer loop contains one loop, whose number of iterations it does not change, and
@@ -87,22 +88,24 @@ void collapse(Function &fn, Op &outer, Op &inner) {
   Block &body = *outer.blocks[0], &body_of_inner = *inner.blocks[0];
   Builder before = Builder::before(fn, &outer);
   before.set_location(outer.location);
-  Copies copies;
-  Value *length = clone_computation(before, inner.operand(0), &body, copies);
-  Value *rows = not_negative(before, outer.operand(0));
-  outer.operands[0] = before.mul(rows, not_negative(before, length));
-
-  Value *counter = body.arguments[0];
+  Value *counter = body.arguments[0], *counter_of_inner = body_of_inner.arguments[0];
   Builder start(fn, &body, 0);
   start.set_location(outer.location);
-  Value *quotient = start.binary(Opcode::udiv_, counter, length);
-  Value *remainder = start.binary(Opcode::urem_, counter, length);
-  replace_uses(body, counter, quotient);
-  quotient->op->operands[0] = remainder->op->operands[0] = counter;
-  quotient->name = counter->name;
-  remainder->name = body_of_inner.arguments[0]->name;
-
-  replace_uses(body_of_inner, body_of_inner.arguments[0], remainder);
+  if (constant_of(inner.operand(0)) == 1) {
+    replace_uses(body_of_inner, counter_of_inner, start.i32(0));
+  } else {
+    Copies copies;
+    Value *length = clone_computation(before, inner.operand(0), &body, copies);
+    Value *rows = not_negative(before, outer.operand(0));
+    outer.operands[0] = before.mul(rows, not_negative(before, length));
+    Value *quotient = start.binary(Opcode::udiv_, counter, length);
+    Value *remainder = start.binary(Opcode::urem_, counter, length);
+    replace_uses(body, counter, quotient);
+    quotient->op->operands[0] = remainder->op->operands[0] = counter;
+    quotient->name = counter->name;
+    remainder->name = counter_of_inner->name;
+    replace_uses(body_of_inner, counter_of_inner, remainder);
+  }
   for (size_t i = 0; i < inner.results.size(); i++)
     replace_uses(body_of_inner, body_of_inner.arguments[i + 1], body.arguments[i + 1]);
   body.ops.pop_back(); // the yield

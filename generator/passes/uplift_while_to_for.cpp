@@ -120,6 +120,16 @@ struct State {
     return std::nullopt;
   }
 
+  Value *iterations(Builder &builder, const Countdown &count) {
+    const Poly start = count.start + Poly::constant(count.step - 1);
+    if (std::optional<int64_t> known = start.as_constant())
+      return builder.i32(std::clamp<int64_t>(*known / count.step, 0, INT32_MAX));
+    Value *before = emit_before_loop(builder, start);
+    Value *result = builder.binary(Opcode::div_, before, builder.i64(count.step));
+    result = builder.binary(Opcode::max_, result, builder.i64(0));
+    return builder.cast(result, Elem::i32);
+  }
+
   void run() {
     std::optional<Poly> positive = positive_while_running();
     std::optional<Countdown> count = positive ? countdown(*positive) : std::nullopt;
@@ -127,10 +137,7 @@ struct State {
       return;
     Builder builder = Builder::before(fn, &loop);
     builder.set_location(loop.location);
-    Value *start = emit_before_loop(builder, count->start + Poly::constant(count->step - 1));
-    Value *iterations = builder.binary(Opcode::div_, start, builder.i64(count->step));
-    iterations = builder.binary(Opcode::max_, iterations, builder.i64(0));
-    Op *counted = builder.for_loop(builder.cast(iterations, Elem::i32), loop.operands);
+    Op *counted = builder.for_loop(iterations(builder, *count), loop.operands);
     Block &block = *counted->blocks[0];
     block.arguments[0]->name = "t";
     block.ops = std::move(body().ops);
