@@ -74,7 +74,7 @@ std::vector<Run> log_softmaxes(const Variant &variant, std::mt19937 &random, con
 // Two layers of K x Q elements. Columns are like the rows above.
 std::vector<Run> inner_softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
   constexpr int p_count = 2;
-  int tq = variant.number("TQ"), tk = 1024 / tq;
+  int tq = variant.number("TQ"), tk = variant.number("SIZE") / tq;
   std::vector<Run> runs;
   for (auto [k, q] : {std::pair(1, 3), std::pair(12, tq), std::pair(2 * tk + 5, tq + 3)}) {
     Run run;

@@ -308,8 +308,8 @@ template <typename T> void inner() {
       };
       if (problem.empty())
         problem = result.wrong("y", right, rounding<T>(), Softmax::smallest<T>());
-      check(text("softmax_inner<%s> TQ=%d %d x %d x %d%s", name_of<T>(), tile.TQ, p, k, q,
-                 in_place ? " in place" : ""),
+      check(text("softmax_inner<%s> TQ=%d SIZE=%d %d x %d x %d%s", name_of<T>(), tile.TQ, tile.SIZE,
+                 p, k, q, in_place ? " in place" : ""),
             problem);
     }
 }
