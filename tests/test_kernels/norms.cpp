@@ -280,15 +280,22 @@ struct Images {
 };
 
 // Images of one pixel (matrices), small images, and images larger than a tile. The last batch has
-// `images` images.
-std::vector<Images> batches(const Variant &variant, int images) {
+// `images` images. A tile of one pixel is only for matrices, of which the last has more than
+// `channels` channels.
+std::vector<Images> batches(const Variant &variant, int images, int channels) {
   int pixels = variant.number("TS");
+  if (pixels == 1)
+    return {{2, 3, 1}, {6, channels, 1}, {images, channels + 3, 1}};
   return {{2, 3, 1}, {6, 2, 7}, {2, 2, pixels / 2 + 1}, {images, 2, pixels + 7}};
 }
 
+// The channels of a program of batch_norm_training and its gradients: several of matrices.
+int channels_of_program(const Variant &variant) { return variant.number("TS") == 1 ? 32 : 1; }
+
 // More images than a tile has, and an even number.
-int many_images(const Variant &variant) {
-  return variant.number("SIZE") / variant.number("TS") + 2;
+std::vector<Images> batches_in_training(const Variant &variant) {
+  const int channels = channels_of_program(variant);
+  return batches(variant, variant.number("SIZE") / variant.number("TS") / channels + 2, channels);
 }
 
 double center_of(int channel) { return 5 * channel - 3; }
@@ -296,13 +303,13 @@ double center_of(int channel) { return 5 * channel - 3; }
 std::vector<Run> batch_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
   const int pixels = variant.number("TS"), of_tile = variant.number("SIZE") / pixels;
   std::vector<Run> runs;
-  for (const Images &images : batches(variant, 2)) {
+  for (const Images &images : batches(variant, 2, 1)) {
     Run run;
     run.text = images.text();
     int channels = images.channels;
     Matrix x = images.add(run, "x", variant.type(), &random);
     Matrix mean = add_vector(run, "mean", Elem::f32, channels, &random);
-    int variance = run.memory.add("variance", Elem::f32, {1, 13, 61});
+    int variance = run.memory.add("variance", Elem::f32, {1, 13, 61, 253});
     Matrix gain = add_vector(run, "gain", Elem::f32, channels, &random);
     Matrix bias = add_vector(run, "bias", Elem::f32, channels, &random);
     Matrix y = images.add(run, "y", variant.type(), nullptr);
@@ -316,7 +323,7 @@ std::vector<Run> batch_norms(const Variant &variant, std::mt19937 &random, const
     run.check = [=](const Memory &memory) {
       return check_matrix(memory, y, [&](int64_t row, int64_t column) {
         int channel = images.channel(row);
-        double factor = 0.5 / (1 << channel); // 1 / square root of 4, 16, 64
+        double factor = 0.5 / (1 << channel); // 1 / square root of 4, 16, 64, 256
         return (value_at(memory, x, row, column) - value_at(memory, mean, 0, channel)) * factor *
                    value_at(memory, gain, 0, channel) +
                value_at(memory, bias, 0, channel);
@@ -330,7 +337,7 @@ std::vector<Run> batch_norms(const Variant &variant, std::mt19937 &random, const
 std::vector<Run> batch_norms_in_training(const Variant &variant, std::mt19937 &random,
                                          const Steps &) {
   std::vector<Run> runs;
-  for (const Images &images : batches(variant, many_images(variant))) {
+  for (const Images &images : batches_in_training(variant)) {
     Run run;
     run.text = images.text();
     int channels = images.channels, count = images.count();
@@ -348,7 +355,8 @@ std::vector<Run> batch_norms_in_training(const Variant &variant, std::mt19937 &r
     Matrix factor = add_vector(run, "factor", Elem::f32, channels, nullptr);
     Matrix running_mean = add_vector(run, "running_mean", Elem::f32, channels, &random);
     Matrix running_variance = add_vector(run, "running_variance", Elem::f32, channels, &random);
-    run.launch.grid = {channels, 1, 1};
+    const int together = channels_of_program(variant);
+    run.launch.grid = {(channels + together - 1) / together, 1, 1};
     for (const Matrix &matrix : {x, gain, bias, y, mean, factor, running_mean, running_variance})
       run.launch.arguments.push_back(Element::pointer(matrix.buffer));
     double momentum = 0.25;
@@ -386,7 +394,7 @@ std::vector<Run> batch_norms_in_training(const Variant &variant, std::mt19937 &r
 
 std::vector<Run> batch_norm_gradients(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
-  for (const Images &images : batches(variant, many_images(variant))) {
+  for (const Images &images : batches_in_training(variant)) {
     Run run;
     run.text = images.text();
     int channels = images.channels, count = images.count();
@@ -412,7 +420,8 @@ std::vector<Run> batch_norm_gradients(const Variant &variant, std::mt19937 &rand
     Matrix dx = images.add(run, "dx", variant.type(), nullptr);
     Matrix dgain = add_vector(run, "dgain", Elem::f32, channels, nullptr);
     Matrix dbias = add_vector(run, "dbias", Elem::f32, channels, nullptr);
-    run.launch.grid = {channels, 1, 1};
+    const int together = channels_of_program(variant);
+    run.launch.grid = {(channels + together - 1) / together, 1, 1};
     for (const Matrix &matrix : {x, gain, mean, factor, dy, dx, dgain, dbias})
       run.launch.arguments.push_back(Element::pointer(matrix.buffer));
     for (int number : {images.n, channels, images.pixels})

@@ -69,6 +69,8 @@ template <typename T> void known(const Sizes &sizes) {
       gain(1, channels, 0, draw<float>), bias(1, channels, 0, draw<float>);
   variance.set([](int, int) { return uniform(0.1, 2); });
   for (const auto &tile : kernels::batch_norm<T>::variants()) {
+    if (tile.TS == 1 && sizes.places != 1) // only for matrices
+      continue;
     Batch<T> given(sizes), y(sizes);
     copy(x, given);
     Batch<T> &result = sizes.in_place ? given : y;
@@ -107,6 +109,8 @@ template <typename T> void training(const Sizes &sizes) {
   auto mean_of = [&](int, int c) { return of_x[size_t(c)].mean; };
   auto factor_of = [&](int, int c) { return of_x[size_t(c)].factor(); };
   for (const auto &tile : kernels::batch_norm_training<T>::variants()) {
+    if (tile.TS == 1 && sizes.places != 1) // only for matrices
+      continue;
     Batch<T> given(sizes), y(sizes);
     copy(x, given);
     Batch<T> &result = sizes.in_place ? given : y;
@@ -179,6 +183,8 @@ template <typename T> void gradients(const Sizes &sizes) {
       by_bias[size_t(c)] += dy.at(row, column);
     });
   for (const auto &tile : kernels::batch_norm_backward<T>::variants()) {
+    if (tile.TS == 1 && sizes.places != 1) // only for matrices
+      continue;
     Batch<T> given(sizes), dx(sizes);
     copy(dy, given);
     Batch<T> &result = sizes.in_place ? given : dx;
