@@ -254,9 +254,6 @@ private:
     sequence(*fn_.body, top);
     for (const Op *channel : channels_)
       waits(*channel, uses_[channel]);
-    for (const auto &[key, start] : nodes_)
-      if (is_loop(*key.first) && !key.second)
-        edge(start, node(key.first, true), 0);
     const auto count = int64_t(ops_.size());
     std::vector<int64_t> length(ops_.size(), 0);
     const Op *waiting = ops_[0];

@@ -73,10 +73,8 @@ struct Lowered {
     for (const Op *use : uses)
       if (use->is(Opcode::tma_load_async_))
         multicast = std::max(multicast, use->get(attr::multicast_, 1));
-    const bool by_tma = std::any_of(uses.begin(), uses.end(),
-                                    [](const Op *use) { return use->is(Opcode::tma_load_async_); });
     for (Value *buffer : channel->operands) {
-      if (by_tma)
+      if (first(Opcode::tma_load_async_))
         tma_bytes += buffer->type.elements() / stages * bytes_of(buffer->type.elem);
       for (const Op *reader : users_of(*fn.body, buffer)) {
         threads_read |= reader->is(Opcode::shared_load_);
