@@ -8,7 +8,7 @@ namespace {
 // The rows of a tile.
 int64_t rows_of_tile(const Variant &variant) {
   return variant["AREA"].empty() ? variant.number("TM")
-                                 : variant.number("AREA") / variant.number("TN");
+                                 : std::max(1, variant.number("AREA") / variant.number("TN"));
 }
 
 struct Sizes {
