@@ -69,6 +69,10 @@ struct Schedule {
   /// Programs that a block runs at once, along each axis of the grid; empty: one.
   std::vector<int64_t> coarsening = {};
 
+  /// Blocks that share the tile of a program, along each axis of the grid; empty: one. Along such an
+  /// axis, `coarsening` is 1.
+  std::vector<int64_t> division = {};
+
   /// The K tile, in elements; 0: that of the source. A warp-specialized kernel keeps a longer K
   /// tile of the source if set_k_tile cannot shorten it.
   int64_t k_tile = 0;

@@ -135,10 +135,10 @@ template <typename Archive> void fields(Archive &archive, SplitKPartials &partia
 }
 template <typename Archive> void fields(Archive &archive, Schedule &schedule) {
   archive(schedule.kind, schedule.tile, schedule.producer_warps, schedule.consumer_groups,
-          schedule.coarsening, schedule.k_tile, schedule.swap_operands, schedule.split_k,
-          schedule.work, schedule.tail_split, schedule.full_waves_tile, schedule.partials,
-          schedule.blocks_per_sm, schedule.epilogue_stages, schedule.staged, schedule.one_iteration,
-          schedule.joined_rows, schedule.cluster, schedule.multicast);
+          schedule.coarsening, schedule.division, schedule.k_tile, schedule.swap_operands,
+          schedule.split_k, schedule.work, schedule.tail_split, schedule.full_waves_tile,
+          schedule.partials, schedule.blocks_per_sm, schedule.epilogue_stages, schedule.staged,
+          schedule.one_iteration, schedule.joined_rows, schedule.cluster, schedule.multicast);
 }
 template <typename Archive> void fields(Archive &archive, LaunchConfig &launch) {
   archive(launch.schedule, launch.guards, launch.cost, launch.blocks, launch.cluster, launch.hidden,

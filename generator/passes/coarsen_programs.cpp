@@ -1,4 +1,4 @@
-// coarsen_programs: lets a block run several adjacent programs at once.
+// coarsen_programs: lets a block run several adjacent programs at once, or a part of one.
 //
 //     %x = program_id {axis = 1}                 launch_blocks %p0, (%p1 + 1) / 2, %p2
 //     %v = view %B, k*ldb + %x*128, ldb, 1       %x = block_id {axis = 1}
@@ -24,7 +24,17 @@
 //          one program to the next, an affine form must advance by exactly the extent of its tile.
 //          If any value is of none of the three kinds, try_coarsening returns false, and the
 //          compiler drops the schedule.
-// Needs:   form_views; candidate_schedules has checked schedule.coarsening by try_coarsening.
+//
+//          schedule.division is the reverse: several blocks share the tile of a program. The same
+//          values are stacked, but their tiles become shorter, and the affine forms advance by less
+//          from one block to the next. No part lies outside of the grid, so there are no new masks:
+//
+//              %x = program_id {axis = 1}                %x = block_id {axis = 1}
+//              %v = view %B, k*ldb + %x*64, ldb, 1   =>  %v = view %B, k*ldb + %x*32, ldb, 1
+//              %b = load %v : f16[64,64]                 %b = load %v : f16[64,32]
+//
+// Needs:   form_views; candidate_schedules has checked schedule.coarsening and schedule.division by
+//          try_coarsening.
 // Ensures: no program_id is left; there is a launch_blocks; only the host uses num_programs.
 // Limits:  no branches, no while loops, no atomic operations, no reductions along the stacked axis,
 //          no loads with a value other than zero where the mask is off. Without
@@ -56,11 +66,11 @@ struct Kind {
   bool is_stacked() const { return kind == stacked; }
 };
 
-// Coarsens the programs along one axis of the grid.
+// Coarsens or divides the programs along one axis of the grid.
 class Bundle {
 public:
-  Bundle(Function &fn, Value *id, Value *programs, int64_t times)
-      : fn_(fn), id_(id), programs_(programs), times_(times) {}
+  Bundle(Function &fn, Value *id, Value *programs, int64_t times, int64_t division)
+      : fn_(fn), id_(id), programs_(programs), times_(times), division_(division) {}
 
   bool run() {
     kinds_[id_] = {Kind::index};
@@ -79,12 +89,19 @@ private:
   }
 
   Shape stretched(Shape shape, int axis) const {
-    shape[size_t(axis)] *= times_;
+    int64_t &extent = shape[size_t(axis)];
+    extent = extent * times_ / division_;
     return shape;
   }
 
+  // The index of the program from the index of the block. `poly` advances by a multiple of
+  // division_ per program.
   Poly moved(const Poly &poly) const {
-    return poly.substitute(id_, Poly::symbol(id_) * Poly::constant(times_));
+    const Poly step = *growth(poly), first = poly - step * Poly::symbol(id_);
+    Poly of_block;
+    for (const auto &[monomial, coefficient] : step.terms)
+      of_block.terms[monomial] = coefficient * times_ / division_;
+    return first + of_block * Poly::symbol(id_);
   }
 
   // The step of `poly` from one program to the next; nothing if the step depends on the program, as
@@ -107,7 +124,7 @@ private:
   std::optional<int> stacking_axis(const Affine &form, const Shape &shape) const {
     std::optional<Poly> step = growth(form.offset);
     for (size_t d = 0; step && d < shape.size(); d++)
-      if (form.strides[d] * Poly::constant(shape[d]) == *step)
+      if (form.strides[d] * Poly::constant(shape[d]) == *step && shape[d] % division_ == 0)
         return int(d);
     return std::nullopt;
   }
@@ -130,27 +147,36 @@ private:
     return true;
   }
 
-  // The mask of a stacked access, which has `extent` elements along `axis` in the source. Null if
-  // there is no such mask.
-  Value *mask(Op &access, const Value *old, const Shape &shape, int axis, int64_t extent) {
+  // Gives an access, stacked along `axis`, its mask and, of a load, the value 0 where it is off.
+  // Returns false if there is no such mask.
+  bool set_mask(Op &access, size_t number, const Shape &shape, int axis) {
+    const int64_t extent = shape[size_t(axis)] * division_ / times_; // in the source
     std::vector<Bound> bounds;
-    if (old) {
+    if (const Value *old = access.operand_or_null(number)) {
       std::optional<std::vector<Bound>> found = bounds_of(old, int(shape.size()));
       if (!found)
-        return nullptr;
+        return false;
       bounds = *found;
     }
     for (Bound &bound : bounds) {
       std::optional<Poly> step = growth(bound.before);
       if (!step || !(bound.axis == axis ? step->is_constant(extent) : step->is_zero()))
-        return nullptr;
+        return false;
       bound.before = moved(bound.before);
     }
-    Poly first = Poly::symbol(id_) * Poly::constant(times_ * extent);
-    bounds.push_back({axis, first - Poly::symbol(programs_) * Poly::constant(extent)});
+    if (division_ == 1) { // the last block may have fewer programs
+      Poly first = Poly::symbol(id_) * Poly::constant(times_ * extent);
+      bounds.push_back({axis, first - Poly::symbol(programs_) * Poly::constant(extent)});
+    }
+    access.operands.resize(number);
+    if (bounds.empty())
+      return true;
     Builder builder = Builder::before(fn_, &access);
     builder.set_location(access.location);
-    return emit_mask(builder, shape, bounds);
+    access.operands.push_back(emit_mask(builder, shape, bounds));
+    if (access.is(Opcode::load_))
+      access.operands.push_back(builder.filled(access.result()->type, 0));
+    return true;
   }
 
   bool load(Op &op) {
@@ -164,26 +190,14 @@ private:
       return false;
     int axis = pointers.axis;
     stack(op.result(), axis);
-    const Type &type = op.result()->type;
-    Value *on =
-        mask(op, op.operand_or_null(1), type.shape, axis, type.shape[size_t(axis)] / times_);
-    if (!on)
-      return false;
-    Builder builder = Builder::before(fn_, &op);
-    op.operands = {op.operand(0), on, builder.filled(type, 0)};
-    return true;
+    return set_mask(op, 1, op.result()->type.shape, axis);
   }
 
   bool store(Op &op) {
     Kind pointers = kind_of(op.operand(0));
     if (!pointers.is_stacked() || !demand(op, 1, pointers.axis))
       return false;
-    const Shape &shape = op.operand(0)->type.shape;
-    Value *on = mask(op, op.operand_or_null(2), shape, pointers.axis,
-                     shape[size_t(pointers.axis)] / times_);
-    op.operands.resize(2);
-    op.operands.push_back(on);
-    return on != nullptr;
+    return set_mask(op, 2, op.operand(0)->type.shape, pointers.axis);
   }
 
   // --- Everything else ---
@@ -367,19 +381,21 @@ private:
 
   Function &fn_;
   Value *const id_, *const programs_;
-  const int64_t times_;
+  const int64_t times_, division_;
   std::map<const Value *, Kind> kinds_;
 };
 
 } // namespace
 
 bool try_coarsening(Function &fn, const std::vector<int64_t> &times,
-                    const std::vector<int64_t> &tail_split) {
-  GridOfBlocks blocks = launch_grid_of_blocks(fn, times);
+                    const std::vector<int64_t> &division, const std::vector<int64_t> &tail_split) {
+  GridOfBlocks blocks = launch_grid_of_blocks(fn, times, division);
   for (size_t axis = 0; axis < 3; axis++) {
+    const int64_t parts = division.empty() ? 1 : division[axis];
     // A tail cuts the tiles of the first launch. A whole tile of it may lie outside the grid.
     bool may_lie_outside = times[axis] > 1 || (!tail_split.empty() && tail_split[axis] > 1);
-    if (may_lie_outside && !Bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis]).run())
+    if ((may_lie_outside || parts > 1) &&
+        !Bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis], parts).run())
       return false;
   }
   return true;
@@ -388,7 +404,8 @@ bool try_coarsening(Function &fn, const std::vector<int64_t> &times,
 void coarsen_programs(Function &fn, const Schedule &schedule) {
   if (schedule.coarsening.empty() || schedule.kind == Schedule::Kind::batched)
     return;
-  [[maybe_unused]] bool done = try_coarsening(fn, schedule.coarsening, schedule.tail_split);
+  [[maybe_unused]] bool done =
+      try_coarsening(fn, schedule.coarsening, schedule.division, schedule.tail_split);
   assert(done && "candidate_schedules has tried it");
 }
 

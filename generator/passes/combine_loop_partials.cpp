@@ -29,7 +29,8 @@
 //          A rescaled sum is multiplied by exp(its key - %k) first.
 //
 //          A block of the first launch may have run several programs of a matmul. So a program finds
-//          its tile in the total of a block.
+//          its tile in the total of a block. With schedule.division, several blocks of this launch
+//          share the tile of a program, since a launch of few blocks reads slowly.
 // Needs:   form_views; a loop that find_associative_loop finds; the grid of programs; set_k_tile
 //          with the K tile of the first launch, in which iterations are counted.
 // Ensures: the loop over the elements is gone, and no dot is left.
@@ -40,6 +41,7 @@
 #include "passes/combine_loop_partials.h"
 
 #include "analysis/tensor_access.h"
+#include "passes/grid_of_blocks.h"
 #include "passes/loop_partials.h"
 #include "passes/remove_dead_code.h"
 
@@ -200,14 +202,21 @@ struct State {
   // Emits the partials, the block that stored those of a program, and its place in their totals.
   void find_partials(Builder &builder, const Schedule &schedule) {
     const SplitKPartials stored = schedule.partials.value_or(SplitKPartials{});
-    Value *ids[3], *inside[3] = {}; // of the block, and in the block
+    std::vector<int64_t> programs = stored.coarsening; // of a block, in parts by `division`
+    Value *ids[3], *inside[3] = {};                    // of the block, and in the block
     std::vector<Value *> blocks;
     for (size_t axis : {0, 1, 2}) {
-      ids[axis] = builder.program_id(int(axis));
-      blocks.push_back(builder.num_programs(int(axis)));
-      if (stored.coarsening[axis] == 1)
+      if (const Op *launch = launch_of(fn)) { // coarsen_programs has divided programs
+        ids[axis] = make_block_id(builder, int64_t(axis));
+        blocks.push_back(launch->operands[axis]);
+        programs[axis] *= schedule.division[axis];
+      } else {
+        ids[axis] = builder.program_id(int(axis));
+        blocks.push_back(builder.num_programs(int(axis)));
+      }
+      if (programs[axis] == 1)
         continue;
-      Value *times = builder.i32(stored.coarsening[axis]), *one = builder.i32(1);
+      Value *times = builder.i32(programs[axis]), *one = builder.i32(1);
       Value *rounded = builder.sub(builder.add(blocks[axis], times), one);
       blocks[axis] = builder.binary(Opcode::div_, rounded, times);
       inside[axis] = builder.binary(Opcode::urem_, ids[axis], times);
@@ -215,7 +224,7 @@ struct State {
     }
     std::vector<int64_t> times;
     for (size_t axis : stored.axes)
-      times.push_back(stored.coarsening[axis]);
+      times.push_back(programs[axis]);
     partials = emit_loop_partials(builder, found, blocks, times, schedule.blocks_per_sm);
     block = emit_block_index(builder, partials, ids);
     const Shape &shape = found.totals[0].value->type.shape;

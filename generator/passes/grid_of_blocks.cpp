@@ -4,13 +4,14 @@
 
 #include "passes/grid_of_blocks.h"
 
-#include "ir/builder.h"
+#include <algorithm>
 
 namespace tritonc {
 
 using namespace ir;
 
-GridOfBlocks launch_grid_of_blocks(Function &fn, const std::vector<int64_t> &times) {
+GridOfBlocks launch_grid_of_blocks(Function &fn, const std::vector<int64_t> &times,
+                                   const std::vector<int64_t> &division) {
   Builder builder(fn, fn.body, size_t(0));
   builder.set_location(fn.location);
   GridOfBlocks blocks;
@@ -19,11 +20,12 @@ GridOfBlocks launch_grid_of_blocks(Function &fn, const std::vector<int64_t> &tim
     Value *programs = builder.num_programs(axis);
     blocks.programs[axis] =
         builder.create(Opcode::host_value_, {programs}, {programs->type})->result();
-    Value *rounded = builder.add(programs, builder.i32(times[size_t(axis)] - 1));
+    Value *parts = programs;
+    if (!division.empty() && division[size_t(axis)] > 1)
+      parts = builder.mul(parts, builder.i32(division[size_t(axis)]));
+    Value *rounded = builder.add(parts, builder.i32(times[size_t(axis)] - 1));
     counts.push_back(builder.binary(Opcode::div_, rounded, builder.i32(times[size_t(axis)])));
-    Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
-    id->set(attr::axis_, int64_t(axis));
-    blocks.ids[axis] = id->result();
+    blocks.ids[axis] = make_block_id(builder, axis);
   }
   Op *launch = builder.create(Opcode::launch_blocks_, counts);
 
@@ -47,6 +49,18 @@ GridOfBlocks launch_grid_of_blocks(Function &fn, const std::vector<int64_t> &tim
   for (Op *op : gone)
     erase(op);
   return blocks;
+}
+
+Value *make_block_id(Builder &builder, int64_t axis) {
+  Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
+  id->set(attr::axis_, axis);
+  return id->result();
+}
+
+Op *launch_of(Function &fn) {
+  auto found = std::find_if(fn.body->ops.begin(), fn.body->ops.end(),
+                            [](const Op *op) { return op->is(Opcode::launch_blocks_); });
+  return found == fn.body->ops.end() ? nullptr : *found;
 }
 
 } // namespace tritonc

@@ -26,11 +26,11 @@ Elem stored_elem(const AssociativeLoop &found) {
 // Small totals lie beside one another, so that all threads have elements. Of larger totals, a
 // thread loads elements of several parts at once, for which it has 64 registers.
 PartsOfIteration parts_of_iteration(const AssociativeLoop &found) {
-  constexpr int64_t threads = 128, vector = 4;
+  constexpr int64_t threads = 128;
   int64_t elements = 0;
   for (const AssociativeLoop::Total &total : found.totals)
     elements += total.value->type.elements();
-  if (elements >= threads * vector)
+  if (elements >= LoopPartials::min_elements)
     return {.in_turn = std::clamp<int64_t>(64 * threads / elements, 2, 8)};
   constexpr int64_t max_elements = 4096, max_count = 512;
   const int64_t count = std::min(max_elements / elements, max_count);

@@ -33,6 +33,9 @@ struct LoopPartials {
   /// As many parts as keep `blocks_per_sm` blocks of all SMs busy. But no more than parts of this
   /// many iterations: with fewer, the second launch takes longer than the loop.
   static constexpr int64_t min_iterations = 4;
+
+  /// The elements of a total for which each thread loads a whole vector of 16 bytes.
+  static constexpr int64_t min_elements = 512;
 };
 
 /// The partials that one iteration of the second launch combines: `beside` one another, along an

@@ -93,11 +93,11 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // values that depend on the previous iteration.
 
   // Block tile: the tile of the source defines a program, not the work of a block. set_k_tile
-  // changes the K tile, and coarsen_programs gives a block several programs, as one larger tile.
-  // In the second launch of a split loop, combine_loop_partials replaces the loop.
+  // changes the K tile, and coarsen_programs gives a block several programs, as one larger tile, or
+  // a part of one. In the second launch of a split loop, combine_loop_partials replaces the loop.
   run("set_k_tile", set_k_tile, schedule);
-  run("combine_loop_partials", combine_loop_partials, schedule);
   run("coarsen_programs", coarsen_programs, schedule);
+  run("combine_loop_partials", combine_loop_partials, schedule);
 
   // TMA, where the schedule says so: TMA loads the operands and stores the output tiles.
   // lower_to_tma makes tensor maps from the grid of programs and the whole K loop, so it comes

@@ -51,18 +51,6 @@ using namespace ir;
 
 namespace {
 
-Op *launch_of(Function &fn) {
-  auto found = std::find_if(fn.body->ops.begin(), fn.body->ops.end(),
-                            [](const Op *op) { return op->is(Opcode::launch_blocks_); });
-  return found == fn.body->ops.end() ? nullptr : *found;
-}
-
-Value *make_block_id(Builder &builder, int64_t axis) {
-  Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
-  id->set(attr::axis_, axis);
-  return id->result();
-}
-
 // The index of the block along the last axis, which the function may already have.
 Value *last_block_id(Function &fn, Builder &builder) {
   for (Op *op : fn.body->ops)

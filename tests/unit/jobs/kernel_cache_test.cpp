@@ -132,6 +132,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                                         .producer_warps = 4,
                                         .consumer_groups = 2,
                                         .coarsening = {1, 2, 1},
+                                        .division = {8, 1, 1},
                                         .k_tile = 64,
                                         .swap_operands = true,
                                         .split_k = 4,

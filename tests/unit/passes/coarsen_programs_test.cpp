@@ -73,6 +73,38 @@ TEST_CASE("coarsen_programs: stacks a matmul along one or both axes") {
   }
 }
 
+TEST_CASE("coarsen_programs: divides a matmul along its rows or columns") {
+  struct {
+    std::vector<int64_t> division;
+    ir::Shape a, b, sum;
+  } cases[] = {{{8, 1, 1}, {8, 64}, {64, 64}, {8, 64}}, {{1, 2, 1}, {64, 64}, {64, 32}, {64, 32}}};
+  for (const auto &[division, a, b, sum] : cases) {
+    CAPTURE(division[0]);
+    ir::Function fn = parsed(matmul_kernel());
+    Schedule schedule = coarsenings({1, 1, 1});
+    schedule.division = division;
+    pass(fn, schedule);
+    check_rules(fn);
+    CHECK(value_named(fn, "a")->type.shape == a);
+    CHECK(value_named(fn, "b")->type.shape == b);
+    for (const char *name : {"acc", "d", "sum", "result"})
+      CHECK(value_named(fn, name)->type.shape == sum);
+    // No part lies outside of the grid.
+    for (const char *name : {"a", "b"})
+      CHECK(value_named(fn, name)->op->operands.size() == 1);
+  }
+}
+
+TEST_CASE("coarsen_programs: divides only by a divisor of the extent") {
+  auto divides = [](int64_t parts) {
+    ir::Function fn = parsed(kernel(copy + "store %w, %x"));
+    return try_coarsening(fn, {1, 1, 1}, {parts, 1, 1});
+  };
+  CHECK(divides(2));
+  CHECK(divides(64));
+  CHECK_FALSE(divides(128));
+}
+
 TEST_CASE("coarsen_programs: stacks element-wise operations") {
   CHECK(can_coarsen(kernel(copy + "%y = add %x, %x : f32[64]\n store %w, %y")));
   // A tile that is the same for all programs becomes longer.
@@ -181,7 +213,7 @@ TEST_CASE("coarsen_programs: masks the tiles of a tail") {
   // A tile of the first launch has several tiles of the tail. Some may lie outside the grid.
   auto is_masked = [](const std::vector<int64_t> &tail_split) {
     ir::Function fn = parsed(kernel(copy + "store %w, %x"));
-    REQUIRE(try_coarsening(fn, {1, 1, 1}, tail_split));
+    REQUIRE(try_coarsening(fn, {1, 1, 1}, {}, tail_split));
     check_rules(fn);
     bool is_masked = value_named(fn, "x")->op->operands.size() == 3;
     CHECK(contains(printed(fn), "store %w, %x, %") == is_masked);

@@ -1,6 +1,7 @@
 // Tests passes/combine_loop_partials.cpp. The folder combine_loop_partials/ has more cases.
 
 #include "matmul_kernel.h"
+#include "passes/coarsen_programs.h"
 #include "passes/combine_loop_partials.h"
 #include "support/tile_ir.h"
 
@@ -29,6 +30,20 @@ TEST_CASE("combine_loop_partials: unrolls large totals by available registers") 
   CHECK(at_once(32, 64) == 4);
   CHECK(at_once(64, 64) == 2);
   CHECK(at_once(128, 128) == 2);
+}
+
+TEST_CASE("combine_loop_partials: blocks divide the tile of a program") {
+  ir::Function fn = parsed(matmul_kernel());
+  Schedule schedule = split_k_reduction();
+  schedule.coarsening = {1, 1, 1};
+  schedule.division = {8, 1, 1};
+  coarsen_programs(fn, schedule);
+  combine_loop_partials(fn, schedule);
+  check_rules(fn);
+  std::string added = printed(fn);
+  CHECK(count(added, ": view<f32>[8,64]") == 8); // loads of partials
+  CHECK(count(added, "launch_blocks") == 1);
+  CHECK_FALSE(contains(added, "program_id"));
 }
 
 TEST_CASE("combine_loop_partials: adds integer partials as integers") {

@@ -230,6 +230,7 @@ const std::map<std::string_view, Member> members = {
     {"producer_warps", {1, [](Schedule &s, const Integers &v) { s.producer_warps = int(v[0]); }}},
     {"consumer_groups", {1, [](Schedule &s, const Integers &v) { s.consumer_groups = int(v[0]); }}},
     {"coarsening", {3, [](Schedule &s, const Integers &v) { s.coarsening = v; }}},
+    {"division", {3, [](Schedule &s, const Integers &v) { s.division = v; }}},
     {"k_tile", {1, [](Schedule &s, const Integers &v) { s.k_tile = v[0]; }}},
     {"swap_operands", {0, [](Schedule &s, const Integers &) { s.swap_operands = true; }}},
     {"one_iteration", {0, [](Schedule &s, const Integers &) { s.one_iteration = true; }}},
