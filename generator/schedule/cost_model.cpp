@@ -32,10 +32,14 @@ Expr tiles_at_once(const CostTables &costs, int64_t split_k = 1) {
   return Expr::binary(Expr::Kind::div, num_sms() * number(group / split_k), number(group));
 }
 
-Expr output_tiles_of(const std::vector<int64_t> &coarsening) {
+Expr output_tiles_of(const std::vector<int64_t> &coarsening,
+                     const std::vector<int64_t> &division = {}) {
   Expr tiles = number(1);
-  for (size_t axis : {0, 1, 2})
-    tiles = tiles * div_up(programs(axis), number(coarsening[axis]));
+  for (size_t axis : {0, 1, 2}) {
+    const bool is_divided = !division.empty() && division[axis] > 1;
+    Expr parts = is_divided ? programs(axis) * number(division[axis]) : programs(axis);
+    tiles = tiles * div_up(std::move(parts), number(coarsening[axis]));
+  }
   return tiles;
 }
 
@@ -53,7 +57,7 @@ Expr steps_of(const Problem &problem, int64_t split_k = 1, int64_t k_rows = 1) {
 Expr step_of(const MeasuredTile &tile, const Problem &problem) {
   constexpr int64_t picoseconds = 1000;
   int64_t rows[] = {tile.tile.rows, tile.tile.columns};
-  rows[tile.tile.columns >= tile.tile.rows] /= tile.multicast;
+  rows[tile.tile.columns > tile.tile.rows] /= tile.multicast;
   const int64_t more = problem.costs->unaligned_row_time - problem.costs->row_time;
   Expr copies = number((rows[0] + rows[1]) * problem.costs->row_time) +
                 problem.unaligned[0] * number(rows[0] * more) +
@@ -157,6 +161,17 @@ Expr is_unaligned(const LoadedOperand &operand) {
   return Expr::binary(Expr::Kind::min, number(1), std::move(rest));
 }
 
+// The extent of an operand along `axis`: `of_tiles`, unless a mask says that the last tile is cut.
+Expr extent_of(const LoadedOperand &operand, size_t axis, Expr of_tiles) {
+  std::optional<TensorAccess> access =
+      tensor_access(operand.load->operand(0), operand.load->operand_or_null(1)).access;
+  if (access)
+    for (const Poly &bound : access->extents[size_t(operand.perm[axis])].bounds)
+      if (std::optional<Expr> extent = expression_of(bound))
+        of_tiles = Expr::binary(Expr::Kind::min, std::move(of_tiles), std::move(*extent));
+  return of_tiles;
+}
+
 } // namespace
 
 std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) {
@@ -164,8 +179,11 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
   if (!iterations || !setting.axes[0] || !setting.axes[1])
     return std::nullopt;
   const Type &a = setting.matmul.dot->operand(0)->type;
-  Expr rows = programs(*setting.axes[0]) * number(setting.accumulator()[0]);
-  Expr columns = programs(*setting.axes[1]) * number(setting.accumulator()[1]);
+  const LoadedOperand *operands = setting.matmul.operands;
+  Expr rows =
+      extent_of(operands[0], 0, programs(*setting.axes[0]) * number(setting.accumulator()[0]));
+  Expr columns =
+      extent_of(operands[1], 1, programs(*setting.axes[1]) * number(setting.accumulator()[1]));
   Expr k = *iterations * number(a.shape[1]);
   Expr elements = (rows + columns) * k + rows * columns;
   for (size_t axis : batch_axes(setting))
@@ -182,9 +200,9 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
   const bool by_tma = schedule.is_warp_specialized() && !schedule.producer_warps;
   std::vector<int64_t> programs = schedule.coarsening; // of a cluster
-  const bool shares_a = (tile.tile.columns < tile.tile.rows) != schedule.swap_operands;
+  const bool shares_a = (tile.tile.columns <= tile.tile.rows) != schedule.swap_operands;
   programs[problem.axes[shares_a]] *= tile.multicast;
-  Expr waves = div_up(output_tiles_of(programs),
+  Expr waves = div_up(output_tiles_of(programs, schedule.division),
                       tiles_at_once(*problem.costs, schedule.split_k * tile.multicast));
   return cost_of_launch(cost_of_waves(std::move(waves), tile, problem, by_tma), problem);
 }
@@ -206,12 +224,12 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
 // The second launch has a start time, and reads what the first has stored. Its bytes in flight
 // depend on its number of blocks.
 Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
-                              const Shape &accumulator, const Problem &problem) {
+                              const Shape &accumulator, int64_t parts, const Problem &problem) {
   const int64_t second_launch = problem.costs->reduction_launch;
   const int64_t bytes_per_ns = problem.costs->reduction_bytes_per_ns;
   const int64_t bytes_of_block_per_ns = problem.costs->reduction_bytes_per_block;
   const int64_t part_bytes = tile.tile.elements() * 4,
-                program_bytes = accumulator[0] * accumulator[1] * 4;
+                bytes_of_block = accumulator[0] * accumulator[1] * 4 / parts;
   Expr tiles = output_tiles_of(schedule.coarsening), at_once = tiles_at_once(*problem.costs);
   Expr steps = steps_of(problem);
   auto of = [](Expr::Kind kind, Expr a, Expr b) {
@@ -221,9 +239,9 @@ Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile
   Expr first = div_up(tiles * wanted, at_once) *
                (div_up(steps, wanted) * step_of(tile, problem) + number(tile.rest));
   Expr by_bytes = of(Expr::Kind::div, tiles * wanted * number(part_bytes), number(bytes_per_ns));
-  Expr waves = div_up(all_programs(), at_once);
+  Expr waves = div_up(all_programs() * number(parts), at_once);
   Expr by_block =
-      of(Expr::Kind::div, waves * wanted * number(program_bytes), number(bytes_of_block_per_ns));
+      of(Expr::Kind::div, waves * wanted * number(bytes_of_block), number(bytes_of_block_per_ns));
   return cost_of_launch(first + of(Expr::Kind::max, by_bytes, by_block) + number(second_launch),
                         problem);
 }

@@ -37,9 +37,10 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
                             const Problem &problem);
 
 /// The cost of two launches: the first, `schedule`, stores split-K partials in this tile, and the
-/// second reduces them. `accumulator`: the shape of a program's accumulator.
+/// second reduces them. `accumulator`: the shape of a program's accumulator. `parts`: the blocks that
+/// share it in the second launch.
 Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
-                              const ir::Shape &accumulator, const Problem &problem);
+                              const ir::Shape &accumulator, int64_t parts, const Problem &problem);
 
 /// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `accumulator`:
 /// the shape of a program's accumulator. `step`: the K tile. `through_registers`: cp.async does not

@@ -55,12 +55,26 @@ std::optional<std::vector<int64_t>> coarsening_of(const MatmulSetting &setting,
   std::vector<int64_t> coarsening(3, 1);
   for (size_t d = 0; d < 2; d++) {
     int64_t times = extents[d] / setting.accumulator()[d];
+    if (d == 1 && !division_of(setting, wanted).empty())
+      continue;
     if (times < 1 || (times > 1 && !setting.axes[d]))
       return std::nullopt;
     if (times > 1)
       coarsening[*setting.axes[d]] *= times;
   }
   return coarsening;
+}
+
+// Larger programs have no such tile: a source with a tuned axis has smaller programs, too.
+std::vector<int64_t> division_of(const MatmulSetting &setting, const Tile &wanted) {
+  constexpr int64_t max_elements = 64 * 64;
+  const Shape &accumulator = setting.accumulator();
+  if (!setting.axes[1] || wanted.columns >= accumulator[1] ||
+      accumulator[1] % wanted.columns != 0 || accumulator[0] * accumulator[1] > max_elements)
+    return {};
+  std::vector<int64_t> division(3, 1);
+  division[*setting.axes[1]] = accumulator[1] / wanted.columns;
+  return division;
 }
 
 BlockTile block_tile(const Tile &tile, Function &fn) {

@@ -34,8 +34,11 @@ struct MatmulSetting {
 MatmulSetting setting_of(ir::Function &fn);
 
 /// The number of programs along each of the three axes of the grid that together have the
-/// accumulator of `wanted`; nothing if there is no such number.
+/// accumulator of `wanted`; nothing if there is no such number. 1 along the axis of division_of.
 std::optional<std::vector<int64_t>> coarsening_of(const MatmulSetting &setting, const Tile &wanted);
+
+/// Schedule::division for blocks with fewer columns than a program; empty: no division.
+std::vector<int64_t> division_of(const MatmulSetting &setting, const Tile &wanted);
 
 /// The block tile for `tile`, with the K tile of the matmul of `fn`.
 BlockTile block_tile(const Tile &tile, ir::Function &fn);

@@ -10,6 +10,7 @@
 #include "analysis/associative_loop.h"
 #include "analysis/grid_axes.h"
 #include "passes/coarsen_programs.h"
+#include "passes/loop_partials.h"
 #include "passes/lower_to_tma.h"
 #include "passes/remove_dead_code.h"
 #include "passes/set_k_tile.h"
@@ -57,7 +58,7 @@ std::optional<Schedule> tried_schedule(const MatmulSetting &setting, Schedule sc
                                        const Tile &wanted, const Gpu &gpu) {
   Function tried = clone(setting.fn);
   set_k_tile(tried, schedule);
-  if (!try_coarsening(tried, schedule.coarsening))
+  if (!try_coarsening(tried, schedule.coarsening, schedule.division))
     return std::nullopt;
   remove_dead_code(tried);
   swap_operands(tried, schedule);
@@ -104,6 +105,7 @@ std::optional<Schedule> specialized_schedule(const MatmulSetting &setting,
                     .producer_warps = producer_warps,
                     .consumer_groups = measured.consumer_groups,
                     .coarsening = *coarsening,
+                    .division = division_of(setting, wanted),
                     .k_tile = row_of_k.value_or(0) * tile.k_rows,
                     .swap_operands = swapped,
                     .split_k = tile.split_k,
@@ -131,7 +133,13 @@ struct MeasuredSchedule {
   MeasuredTile tile;
 };
 
+void append(std::vector<Candidate> &candidates, std::vector<Candidate> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(candidates));
+}
+
 // --- Full waves and a tail -----------------------------------------------------------------------
+
+constexpr int64_t smallest_of_tail = 64 * 64; // elements of a tile
 
 // Two schedules that share the work: `large` for the full waves, and `small` for the tail. Nothing
 // if large tiles cannot be divided into small ones.
@@ -154,13 +162,24 @@ std::vector<Candidate> waves_and_tail(const MeasuredSchedule &large, const Measu
 // The same for the largest and the smallest tile of `measured`, if the latter is small enough.
 std::vector<Candidate> waves_and_tail(const std::vector<MeasuredSchedule> &measured,
                                       const std::optional<Problem> &problem) {
-  constexpr int64_t smallest = 64 * 64;
-  if (!problem || measured.size() < 2 || measured.back().tile.tile.elements() != smallest)
+  if (!problem || measured.size() < 2 || measured.back().tile.tile.elements() != smallest_of_tail)
     return {};
   return waves_and_tail(measured.front(), measured.back(), *problem);
 }
 
 // --- Split-K through a workspace -----------------------------------------------------------------
+
+// The blocks that share the tile of a program in the second launch: as many as keep whole vectors
+// for all threads.
+int64_t parts_of_reduction(const MatmulSetting &setting) {
+  const Shape &accumulator = setting.accumulator();
+  int64_t parts =
+      std::min(accumulator[0], accumulator[0] * accumulator[1] / LoopPartials::min_elements);
+  Function tried = clone(setting.fn);
+  std::vector<int64_t> division(3, 1);
+  division[*setting.axes[0]] = parts;
+  return parts > 1 && try_coarsening(tried, {1, 1, 1}, division) ? parts : 1;
+}
 
 // Two launches: the first stores partials in the tile of `of`, the second adds them, program by
 // program. Nothing if the function cannot be divided this way.
@@ -168,28 +187,34 @@ std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const Matmu
                                          const Problem &problem) {
   bool is_tiled = setting.axes[0] && setting.axes[1] && setting.axes[0] != setting.axes[1];
   std::optional<AssociativeLoop> found = find_associative_loop(setting.fn);
-  if (!is_tiled || !found || found->totals.size() != 1)
+  if (!is_tiled || !found || found->totals.size() != 1 || !of.schedule.division.empty())
     return {};
   Schedule first = of.schedule;
   first.work = Schedule::Work::partials;
   first.partials = {.coarsening = first.coarsening, .axes = {*setting.axes[0], *setting.axes[1]}};
+  const int64_t parts = parts_of_reduction(setting);
+  std::vector<int64_t> division(3, 1);
+  division[*setting.axes[0]] = parts;
   Schedule second{.kind = Schedule::Kind::split_k_reduction,
                   .tile = first.tile,
+                  .coarsening = {1, 1, 1},
+                  .division = std::move(division),
                   .k_tile = first.k_tile,
                   .work = Schedule::Work::reduction,
                   .partials = first.partials,
                   .blocks_per_sm = first.blocks_per_sm};
-  Expr cost = cost_of_split_k_partials(first, of.tile, setting.accumulator(), problem);
+  Expr cost = cost_of_split_k_partials(first, of.tile, setting.accumulator(), parts, problem);
   return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
 }
 
-// The same for the first tile of CostTables::split_k that the function can have.
+// The same for the tiles of CostTables::split_k that the function can have.
 std::vector<Candidate> split_k_schedules(const MatmulSetting &setting, const Problem &problem,
                                          const Gpu &gpu) {
+  std::vector<Candidate> candidates;
   for (const MeasuredTile &tile : gpu.costs->split_k)
     if (auto schedule = specialized_schedule(setting, tile, setting.row_of_k, gpu))
-      return split_k_schedules({*schedule, tile}, setting, problem);
-  return {};
+      append(candidates, split_k_schedules({*schedule, tile}, setting, problem));
+  return candidates;
 }
 
 // Whether there is a ping-pong schedule for `tile`. Then the same tile without ping-pong is not
@@ -198,10 +223,6 @@ bool has_ping_pong(const Tile &tile, const std::vector<MeasuredSchedule> &measur
   return std::any_of(measured.begin(), measured.end(), [&](const MeasuredSchedule &other) {
     return other.tile.consumer_groups > 1 && other.tile.tile == tile;
   });
-}
-
-void append(std::vector<Candidate> &candidates, std::vector<Candidate> more) {
-  std::move(more.begin(), more.end(), std::back_inserter(candidates));
 }
 
 } // namespace
@@ -220,7 +241,8 @@ std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
         specialized_schedule(setting, measured, setting.row_of_k, gpu);
     if (!schedule)
       continue;
-    if (measured.tile.split_k == 1 && measured.multicast == 1 && !producer_warps)
+    if (measured.tile.split_k == 1 && measured.multicast == 1 && !producer_warps &&
+        measured.tile.elements() >= smallest_of_tail && schedule->division.empty())
       whole.push_back({*schedule, measured});
     std::optional<Expr> cost;
     if (problem)

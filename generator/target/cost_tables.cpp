@@ -9,29 +9,32 @@ namespace tritonc {
 namespace {
 
 // Sorted from the tile with the fewest bytes per accumulator element to the tile that keeps the
-// most SMs busy. wgmma and the copies for it share the bandwidth of shared memory, so smaller tiles
-// take more time per element. H200, driver 580.159.04, f16, 2026-11-21.
+// most SMs busy. Fitted, with the rows and the split-K below, to the times of all images of matmul,
+// matmul_masked and matmul_batched in f16 on an H200 (driver 580.159.04, 2026-11-26): 1022 random
+// problems with both operands contiguous along K, sizes from 8 to 32768, also thin ones, after a
+// flush of L2. In these problems, the image with the lowest cost took 1.03 times as long as the
+// fastest image (geometric mean); with the tiles and costs before, 1.12 times.
 constexpr MeasuredTile by_tma[] = {
-    {{128, 256, 1}, 711, 1500},
-    // Multicast (2026-11-26): for rows that TMA copies slowly, see row_time.
-    {{128, 256, 1}, 723, 1500, 0, 1, 0, 2},
-    // Ping-pong (2026-11-22); the row without it is for kernels that cannot have ping-pong. In 24
-    // matmuls of 1 to 16 waves, K from 128 to 4096, ping-pong is 1.01 to 1.21 times as fast.
-    {{128, 128, 1}, 390, 660, 0, 2, 1400},
+    {{128, 256, 1}, 804, 1354},
+    // Multicast: for rows that TMA copies slowly, see row_time.
+    {{128, 256, 1}, 846, 1420, 0, 1, 0, 2},
+    // Ping-pong; the row without it is for kernels that cannot have ping-pong.
+    {{128, 128, 1}, 390, 642, 0, 2, 1684},
     {{128, 128, 1}, 456, 570},
-    {{64, 256, 1}, 430, 750},
-    {{64, 256, 1}, 444, 750, 0, 1, 0, 2},
-    {{64, 128, 1}, 217, 560},
-    {{64, 64, 2}, 153, 320},
+    {{64, 128, 1}, 175, 638},
+    // For few columns: half of a wider tile would be outside of the matrix.
+    {{128, 64, 1}, 387, 1081, 0, 2, 852},
+    {{64, 64, 2}, 178, 601},
+    {{64, 64, 2}, 228, 1471, 0, 1, 0, 4},
+    {{64, 32, 2}, 89, 492},
     // The reduction within a cluster is limited by the path between SMs.
-    {{128, 128, 1, 4}, 456, 5900},
-    {{64, 128, 1, 2}, 217, 2500},
-    {{64, 64, 2, 4}, 153, 2200},
+    {{64, 64, 2, 4}, 153, 3936},
+    {{64, 32, 2, 4}, 94, 3052},
 };
 
-// With more tiles, there are fewer partials per tile, and all partials have to be stored. Smaller
-// tiles than these load too much per accumulator element.
-constexpr MeasuredTile split_k[] = {{{64, 128, 1}, 217, 560}, {{128, 128, 1}, 456, 570}};
+// With more tiles, there are fewer partials per tile, and all partials have to be stored. Larger
+// tiles load less per accumulator element.
+constexpr MeasuredTile split_k[] = {{{64, 128, 1}, 288, 3980}, {{128, 128, 1}, 527, 4460}};
 
 // Producer warps that load element by element, in the worst case. The loads in flight are the
 // limit, so there are as many producer threads as registers allow.
@@ -58,11 +61,12 @@ const CostTables h200_costs = {
     // room for the accumulator of one tile of 128 x 256, or for two programs of 128 x 128. H200
     // with code for sm_80, driver 580.159.04, f16, 2026-11-22.
     .coarsened = {{128, 256, 1}, 1080, 1500},
-    .multistage_wgmma = {{64, 32, 2}, 150, 0},
+    .multistage_wgmma = {{64, 32, 2}, 332, 1623},
     // Fitted to 18,000 and 4,700 times of f16 on an H200 (driver 580.159.04, 2026-11-22), tiles of
     // 32 x 32 to 128 x 128, K tiles of 32 and 64. The error is 11 % and 8 % (root mean square).
+    // Beside wgmma, all but the launch are 1.53 times these times since the fit of by_tma.
     .programs_without_wgmma = {12000, 18, 800, 28000, 50000, 44, 1300},
-    .programs_beside_wgmma = {47000, 32, 160, 40000, 240000, 50, 930},
+    .programs_beside_wgmma = {71700, 49, 244, 61000, 366000, 76, 930},
     // Fitted to times of 24 families of kernels without a matmul on an H200 (driver 580.159.04,
     // 2026-11-26): softmax, norms, cross-entropy and gradients, sums, moments, argmax, moves; 671
     // random problems of f16, 16317 times of their images (tests/bench/run times and fit). In 110
@@ -94,15 +98,13 @@ const CostTables h200_costs = {
     .register_copy_latency = 800,
     .bytes_per_ns_multistage = 3900,
     .multistage_start = 300,
-    // 4096 and 8192 x 8192 x 1024 in f16 with 8 more elements per row: a step of 128 x 256 takes
-    // 711 ns, with B so 790 and 870, with A and B so 920 and 1160 on an H200 (driver 580.159.04,
-    // 2026-11-26). A step of 64 x 64 takes 215 instead of 153 ns.
-    .row_time = 1100,
-    .unaligned_row_time = 2500,
-    .tail_launch = 3000,
+    // Fitted with by_tma.
+    .row_time = 1830,
+    .unaligned_row_time = 2740,
+    .tail_launch = 27000, // of 313 problems, a tail was best in 5
     .reduction_launch = 2000,
-    .reduction_bytes_per_ns = 3000,
-    .reduction_bytes_per_block = 30,
+    .reduction_bytes_per_ns = 1290,
+    .reduction_bytes_per_block = 12,
     .sms_per_cluster_group = 18,
 };
 

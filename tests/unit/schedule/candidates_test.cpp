@@ -804,12 +804,30 @@ TEST_CASE("matmul cost: multicast is for rows that are not aligned to 32 bytes")
     FAIL("there is no " << name);
     return 0;
   };
-  for (std::string tile : {"128x256x64", "64x256x64"}) {
-    CAPTURE(tile);
-    const std::string alone = tile + " warp-specialized", shared = alone + ", multicast 2";
-    CHECK(cost(matmul_kernel(), shared) < cost(matmul_kernel(), alone));
-    CHECK(cost(with_aligned_rows(), shared) > cost(with_aligned_rows(), alone));
-  }
+  const std::string alone = "128x256x64 warp-specialized", shared = alone + ", multicast 2";
+  CHECK(cost(matmul_kernel(), shared) < cost(matmul_kernel(), alone));
+  CHECK(cost(with_aligned_rows(), shared) > cost(with_aligned_rows(), alone));
+}
+
+TEST_CASE("matmul cost: a launch reads no bytes beyond a mask") {
+  // The cost of many programs along M. With a mask, few of their rows exist.
+  auto cost = [](const std::string &text) {
+    for (const Found &schedule : schedules(text))
+      if (text_of(schedule) == "64x64x128 warp-specialized")
+        return value_of(*schedule.cost, 132 * 8, 64);
+    return int64_t();
+  };
+  const std::string masked = with(with_aligned_rows(), "%a = load %va", R"(
+    %i = range {start = 0} : i32[64]
+    %column.of.i = expand %i {axis = 1} : i32[64,1]
+    %all.i = broadcast %column.of.i : i32[64,64]
+    %size = constant {value = 64} : i32
+    %row32 = mul %pm, %size : i32
+    %left = sub %M, %row32 : i32
+    %limit = splat %left : i32[64,64]
+    %mask = cmp %limit, %all.i {pred = "gt"} : i1[64,64]
+    %a = load %va, %mask)");
+  CHECK(cost(with(masked, "%K: i32", "%K: i32, %M: i32")) < cost(with_aligned_rows()));
 }
 
 TEST_CASE("matmul cost: partial K tile costs as much as a full one") {
@@ -951,17 +969,17 @@ TEST_CASE("candidate_schedules: coarsens to block tiles, largest first") {
   const Names all = {"128x256x64 warp-specialized",
                      "128x256x64 warp-specialized, multicast 2",
                      "128x128x64 warp-specialized, ping-pong",
-                     "64x256x64 warp-specialized",
-                     "64x256x64 warp-specialized, multicast 2",
                      "64x128x64 warp-specialized",
+                     "128x64x64 warp-specialized, ping-pong",
                      "64x64x128 warp-specialized",
-                     "128x128x64 warp-specialized, split-K 4",
-                     "64x128x64 warp-specialized, split-K 2",
-                     "64x64x128 warp-specialized, split-K 4"};
+                     "64x64x128 warp-specialized, multicast 4",
+                     "64x32x128 warp-specialized",
+                     "64x64x128 warp-specialized, split-K 4",
+                     "64x32x128 warp-specialized, split-K 4"};
   CHECK(names(matmul_kernel(64, 64, 64)) == all);
   CHECK(names(matmul_kernel(32, 16, 64)) == all);
-  CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[2], all[7]});
-  CHECK(names(matmul_kernel(128, 64, 64)) == Names{all[0], all[1], all[2], all[7]});
+  CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[2]});
+  CHECK(names(matmul_kernel(128, 64, 64)) == Names{all[0], all[1], all[2], all[4]});
 }
 
 TEST_CASE("candidate_schedules: multicast only if TMA does all accesses") {
@@ -1015,6 +1033,29 @@ TEST_CASE("candidate_schedules: K tile has at least 128 bytes") {
   CHECK(schedules(matmul_kernel(64, 64, 128))[0].k_tile == 128);
 }
 
+TEST_CASE("candidate_schedules: divides small programs only") {
+  auto division = [](int rows, int columns) {
+    for (const Found &schedule : schedules(matmul_kernel(rows, columns, 64)))
+      if (schedule.tile.m == 64 && schedule.tile.n == 32)
+        return schedule.division;
+    return std::vector<int64_t>();
+  };
+  CHECK(division(64, 64) == std::vector<int64_t>{1, 2, 1});
+  CHECK(division(64, 32).empty()); // the program has this tile
+  CHECK(division(64, 128).empty());
+}
+
+TEST_CASE("matmul cost: a divided program has more blocks") {
+  auto cost = [](int64_t programs) {
+    for (const Found &schedule : schedules(with_aligned_rows()))
+      if (text_of(schedule) == "64x32x128 warp-specialized")
+        return value_of(*schedule.cost, programs, 8);
+    return int64_t();
+  };
+  CHECK(cost(66) < cost(67)); // more than 132 blocks
+  CHECK(cost(67) == cost(132));
+}
+
 TEST_CASE("candidate_schedules: keeps the source's K tile") {
   using Names = std::vector<std::string>;
   auto stays = [](const std::string &text, const Names &expected) {
@@ -1043,8 +1084,8 @@ TEST_CASE("candidate_schedules: keeps the source's K tile") {
         with(matmul_kernel(), "%down = mul %k,", std::string(move) + "\n %down = mul %k2,");
     moves = with(moves, "%one =", "%zero = constant {value = 0} : i64\n %one =");
     stays(moves, {"128x256x64 warp-specialized", "128x256x64 warp-specialized, multicast 2",
-                  "128x128x64 warp-specialized, ping-pong", "64x256x64 warp-specialized",
-                  "64x256x64 warp-specialized, multicast 2", "64x128x64 warp-specialized"});
+                  "128x128x64 warp-specialized, ping-pong", "64x128x64 warp-specialized",
+                  "128x64x64 warp-specialized, ping-pong"});
   }
 }
 
@@ -1281,7 +1322,8 @@ TEST_CASE("candidate_schedules: split-K partials use the best tile") {
   CHECK(first.is_warp_specialized());
   CHECK(first.coarsening == std::vector<int64_t>{1, 2, 1});
   CHECK(text_of(second) == "64x128x64 split-K reduction");
-  CHECK(second.coarsening.empty());
+  CHECK(second.coarsening == std::vector<int64_t>{1, 1, 1});
+  CHECK(second.division == std::vector<int64_t>{8, 1, 1});
   CHECK(second.k_tile == first.k_tile);
   for (const Schedule &schedule : {first, second}) {
     REQUIRE(schedule.partials);
@@ -1299,16 +1341,16 @@ TEST_CASE("candidate_schedules: split-K partials use the best tile") {
 }
 
 TEST_CASE("candidate_schedules: cluster split-K needs a simple epilogue") {
-  CHECK(split_k(matmul_kernel()) == 3);
-  CHECK(split_k(matmul_kernel(64, 64, 16, "bf16")) == 3);
+  CHECK(split_k(matmul_kernel()) == 2);
+  CHECK(split_k(matmul_kernel(64, 64, 16, "bf16")) == 2);
   CHECK(split_k(with_epilogue(R"(
       %vbias = view %bias, %column, %one : view<f32>[64]
       %each = load %vbias : f32[64]
       %row.of.each = expand %each {axis = 0} : f32[1,64]
       %all = broadcast %row.of.each : f32[64,64]
       %more = add %sum, %all : f32[64,64])",
-                              ", %bias: ptr<f32>")) == 3);
-  CHECK(split_k(with_epilogue("%more = neg %sum : f32[64,64]")) == 3);
+                              ", %bias: ptr<f32>")) == 2);
+  CHECK(split_k(with_epilogue("%more = neg %sum : f32[64,64]")) == 2);
   CHECK(split_k(with_epilogue(R"(
       %greatest = reduce %sum {axis = 1, op = "max"} : f32[64]
       %column.of = expand %greatest {axis = 1} : f32[64,1]
@@ -1383,20 +1425,20 @@ TEST_CASE("candidate_schedules: tf32 needs an operand contiguous along K") {
   const Names high = {"128x256x32 warp-specialized",
                       "128x256x32 warp-specialized, multicast 2",
                       "128x128x32 warp-specialized, ping-pong",
-                      "64x256x32 warp-specialized",
-                      "64x256x32 warp-specialized, multicast 2",
                       "64x128x32 warp-specialized",
+                      "128x64x32 warp-specialized, ping-pong",
                       "64x64x64 warp-specialized",
-                      "128x128x32 warp-specialized, split-K 4",
-                      "64x128x32 warp-specialized, split-K 2",
-                      "64x64x64 warp-specialized, split-K 4"};
+                      "64x64x64 warp-specialized, multicast 4",
+                      "64x32x64 warp-specialized",
+                      "64x64x64 warp-specialized, split-K 4",
+                      "64x32x64 warp-specialized, split-K 4"};
   CHECK(names(tf32(b_transposed(f32))) == high);
   CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
   CHECK(names(tf32(f32)) ==
         Names{"256x128x32 warp-specialized", "256x128x32 warp-specialized, multicast 2",
-              "128x128x32 warp-specialized, ping-pong", "256x64x32 warp-specialized",
-              "256x64x32 warp-specialized, multicast 2", "128x64x32 warp-specialized",
-              "64x64x64 warp-specialized"});
+              "128x128x32 warp-specialized, ping-pong", "128x64x32 warp-specialized",
+              "64x128x32 warp-specialized, ping-pong", "64x64x64 warp-specialized",
+              "64x64x64 warp-specialized, multicast 4"});
   CHECK_FALSE(specializes(tf32(a_transposed(f32))));
   CHECK(find_missed_schedule(parsed(tf32(a_transposed(f32))), *find_gpu("90a"))->kind ==
         RejectReason::not_along_k);

@@ -113,8 +113,8 @@ TEST_CASE("explain: lists the schedules, best first") {
   CHECK(contains(text, "consumer warps multiply with wgmma; 2 x 4 x 1 programs per block\n"));
   CHECK(contains(
       text,
-      "  note: 128x128x64 warp-specialized, split-K 4: split-K over a cluster of 4 blocks that "
-      "computes 2 x 2 x 1 programs;"));
+      "  note: 64x64x128 warp-specialized, split-K 4: split-K over a cluster of 4 blocks that "
+      "computes 1 x 1 x 1 programs;"));
   CHECK(contains(
       text, "  note: 128x128x64 warp-specialized, ping-pong: ping-pong with two consumer groups of "
             "2 x 2 x 1 programs each;"));

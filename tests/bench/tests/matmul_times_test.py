@@ -1,0 +1,37 @@
+"""Tests bench/matmul_times.py, without a GPU."""
+
+import random
+import unittest
+
+from bench import matmul_times as times
+
+
+class MatmulTimesTest(unittest.TestCase):
+    def test_tile_of_an_image(self):
+        for text, name in (
+                ("sm_90a / 64,64,32 / 128x128x64 warp-specialized, ping-pong", "128x128 ping-pong"),
+                ("sm_90a / 64,64,32 / 64x64x128 warp-specialized, multicast 4 / K % 8", "64x64 multicast 4"),
+                ("sm_90a / 64,64,32 / 64x128x64 warp-specialized, split-K partials", "64x128 partials"),
+                ("sm_90a / 64,64,32 / 64x32x128 multistage wgmma", "64x32 multistage"),
+                ("sm_90a / 64,64,32 / baseline", "baseline")):
+            self.assertEqual(times.tile_of(text), name)
+
+    def test_cost_counts_waves_and_iterations(self):
+        def cost(name, m, n, k):
+            return times.cost(dict(B=1, M=m, N=n, K=k), name, times.TILES, times.OTHERS)
+
+        for name in (*times.TILES, "baseline"):
+            self.assertLess(cost(name, 1024, 1024, 1024), cost(name, 8192, 8192, 1024))
+            self.assertLess(cost(name, 1024, 1024, 1024), cost(name, 1024, 1024, 8192))
+        self.assertLess(cost("128x256", 4096, 4096, 4096), cost("64x64", 4096, 4096, 4096))
+        self.assertLess(cost("64x128 partials", 64, 64, 16384), cost("64x64", 64, 64, 16384))
+
+    def test_fit_prefers_the_tile_that_is_faster(self):
+        problem = dict(kind="masked", B=1, M=128, N=128, K=256, times={"64x64": 9.0, "64x32": 4.0})
+        tiles, others, best = times.fit([problem], 0.2, random.Random(1))
+        self.assertLess(times.cost(problem, "64x32", tiles, others), times.cost(problem, "64x64", tiles, others))
+        self.assertLess(best, 0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()
