@@ -80,7 +80,8 @@ std::optional<Candidate> coarsened_schedule(const MatmulSetting &setting, const 
   constexpr int64_t bytes = 2;
   std::optional<std::vector<int64_t>> coarsening =
       coarsening_of(setting, gpu.costs->coarsened.tile);
-  if (!coarsening || is_one_program(*coarsening) || problem.bytes != bytes)
+  if (!coarsening || !division_of(setting, gpu.costs->coarsened.tile).empty() ||
+      is_one_program(*coarsening) || problem.bytes != bytes)
     return std::nullopt;
   int64_t longest = setting.row_of_k.value_or(0);
   for (int64_t step : {longest, longest / 2}) {
@@ -102,7 +103,8 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
                                                    const Problem &problem, const Gpu &gpu) {
   const Tile &tile = gpu.costs->multistage_wgmma.tile;
   std::optional<std::vector<int64_t>> coarsening = coarsening_of(setting, tile);
-  if (!coarsening || !setting.row_of_k || problem.bytes != 2)
+  if (!coarsening || !division_of(setting, tile).empty() || !setting.row_of_k ||
+      problem.bytes != 2)
     return std::nullopt;
   Schedule schedule{.kind = Schedule::Kind::multistage_wgmma,
                     .coarsening = *coarsening,

@@ -277,6 +277,13 @@ std::string text_of(const std::set<std::string> &files) {
 // Whether TRITONC_ONLY selects some of the test kernels.
 bool is_restricted() { return std::getenv("TRITONC_ONLY"); }
 
+// Not an assertion: that of a `gather` prints nothing if its indices are right.
+bool prints(const ir::Function &fn) {
+  bool found = false;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) { found |= op.is(ir::Opcode::print_); });
+  return found;
+}
+
 // Each variant of the sample with one of its warp-specialized schedules in turn; with two if
 // `all_variants`.
 void try_all(bool all_variants, const Sample &sample) {
@@ -295,7 +302,7 @@ void try_all(bool all_variants, const Sample &sample) {
       if (ir::has_checks(*checked.translated())) {
         checked.run(for_gpus, number + i, schedules);
         CHECK(checked.interpreted > 0);
-        CHECK_FALSE(checked.expected.back().printed.empty());
+        CHECK(checked.expected.back().printed.empty() == !prints(*checked.translated()));
         CHECK(plain.expected.back().printed.empty());
       }
     }

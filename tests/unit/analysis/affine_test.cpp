@@ -95,24 +95,24 @@ TEST_CASE("affine_of: a quotient and its remainder join") {
   struct {
     std::string operations, form;
   } cases[] = {
-      {"%r = add %an, %b : i32", "pm*lda []"},
-      {"%c = mul %q, %n : i32\n %d = add %s, %c : i32\n %r = mul %d, %lda : i32", "pm*lda []"},
-      {"%c = add %an, %m : i32\n %r = add %c, %b : i32", "m + pm*lda []"},
-      {"%x = addptr %A, %an : ptr<f16>\n %r = addptr %x, %b : ptr<f16>", "A: pm*lda []"},
-      {"%x = splat %an : i32[128]\n %y = splat %b : i32[128]\n %z = add %x, %i : i32[128]\n"
-       " %r = add %y, %z : i32[128]",
-       "pm*lda [1]"},
+      {"%r = add %an, %b : i32", "lda*pm []"},
+      {"%c = mul %q, %n : i32\n %d = add %s, %c : i32\n %r = mul %d, %lda : i32", "lda*pm []"},
+      {"%c = add %an, %m : i32\n %r = add %c, %b : i32", "m + lda*pm []"},
+      {"%e = addptr %A, %an : ptr<f16>\n %r = addptr %e, %b : ptr<f16>", "A: lda*pm []"},
+      {"%e = splat %an : i32[128]\n %f = splat %b : i32[128]\n %g = add %e, %i : i32[128]\n"
+       " %r = add %f, %g : i32[128]",
+       "lda*pm [1]"},
       // Of another divisor, and of sums.
-      {"%t = rem %q, %c4 : i32\n %u = div %q, %c4 : i32\n %v = mul %c4, %u : i32\n"
-       " %w = add %v, %t : i32\n %c = mul %w, %n : i32\n %r = add %c, %s : i32",
+      {"%h = rem %q, %c4 : i32\n %l = div %q, %c4 : i32\n %o = mul %c4, %l : i32\n"
+       " %z = add %o, %h : i32\n %c = mul %z, %n : i32\n %r = add %c, %s : i32",
        "pm []"},
-      {"%x = add %pm, %one : i32\n %y = div %x, %n : i32\n %z = rem %x, %n : i32\n"
-       " %c = mul %n, %y : i32\n %r = add %c, %z : i32",
+      {"%e = add %pm, %one : i32\n %f = div %e, %n : i32\n %g = rem %e, %n : i32\n"
+       " %c = mul %n, %f : i32\n %r = add %c, %g : i32",
        "1 + pm []"},
       // The distance of the groups is not that of the parts.
       {"%c = mul %q, %m : i32\n %r = add %c, %s : i32", "m*q + s []"},
-      {"%t = rem %pm, %m : i32\n %c = mul %q, %n : i32\n %r = add %c, %t : i32", "n*q + t []"},
-      {"%r = sub %an, %b : i32", "-1*lda*s + n*lda*q []"},
+      {"%h = rem %pm, %m : i32\n %c = mul %q, %n : i32\n %r = add %c, %h : i32", "n*q + h []"},
+      {"%r = sub %an, %b : i32", "n*lda*q + -1*lda*s []"},
   };
   for (const auto &[operations, form] : cases) {
     CAPTURE(operations);
