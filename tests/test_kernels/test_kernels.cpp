@@ -514,7 +514,9 @@ const Tiles tiles = {
 //     - rows of one and of two warpgroups
 //     - one and several K steps
 //     - rows of 32, 64 and 128 bytes in shared memory, in one or several panels
-const Tiles specialized_tiles = { // of two neighbors, one divides 64 x 64: split-K in a cluster
+//
+// Of two neighbors, at least one divides 64 x 64, which has split-K in a cluster.
+const Tiles specialized_tiles = {
     {{"TM", "64"}, {"TN", "32"}, {"TK", "32"}}, {{"TM", "64"}, {"TN", "128"}, {"TK", "64"}},
     {{"TM", "64"}, {"TN", "64"}, {"TK", "64"}}, {{"TM", "128"}, {"TN", "32"}, {"TK", "16"}},
     {{"TM", "32"}, {"TN", "64"}, {"TK", "8"}},  {{"TM", "128"}, {"TN", "64"}, {"TK", "128"}},
