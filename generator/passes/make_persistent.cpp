@@ -102,9 +102,11 @@ struct State {
     }
     Value *at_once = builder.create(Opcode::num_sms_, {}, {Type::scalar(Elem::i32)})->result();
     at_once = builder.mul(at_once, builder.i32(schedule.blocks_per_sm));
-    if (schedule.multicast > 1)
-      at_once = builder.binary(Opcode::max_, div(builder, at_once, builder.i32(schedule.multicast)),
-                               builder.i32(1)); // a part of a GPU may have few SMs
+    if (schedule.multicast > 1) {
+      Value *clusters = div(builder, at_once, builder.i32(schedule.multicast));
+      Value *one = builder.i32(1); // a part of a GPU may have fewer SMs than a cluster has blocks
+      at_once = builder.binary(Opcode::max_, clusters, one);
+    }
     if (schedule.work == Schedule::Work::full_waves)
       total = builder.mul(div(builder, total, at_once), at_once);
     if (!schedule.tail_split.empty())

@@ -53,7 +53,7 @@ class Costs(unittest.TestCase):
         unknown["images"][0]["schedule"] = "staged"
         self.assertEqual(times_of.shapes_of([unknown, measured([5], M=1, N=4)], cost("M", LOOPS)), [])
 
-    def test_general_code_is_left_out_where_specialized_code_runs(self):
+    def test_fit_has_no_general_code_where_specialized_code_runs(self):
         costs = cost("M", LOOPS)
         costs["f_half", (64,), "baseline", "N % 8"] = costs["f_half", (64,), "baseline", ""]
         row = measured([5, 6, 7], M=1, N=4)
