@@ -628,7 +628,7 @@ std::vector<Variant> variants_to_specialize(const TestKernel &test_kernel) {
   size_t next = size_t(&test_kernel - test_kernels().data()); // start differs per kernel
   std::vector<Variant> bases = untuned(axes, test_kernel.every);
   std::erase_if(bases, [](const Variant &base) { return base["TYPE"] == "float"; });
-  size_t each = bases.size() == 1 ? 2 : 1; // two tiles for a kernel with only one variant
+  size_t each = bases.size() <= 4 ? 2 : 1; // two tiles for a kernel with few variants
   for (const Variant &base : bases)
     for (size_t k = 0; k < each; k++)
       variants.push_back(
