@@ -103,8 +103,7 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
                                                    const Problem &problem, const Gpu &gpu) {
   const Tile &tile = gpu.costs->multistage_wgmma.tile;
   std::optional<std::vector<int64_t>> coarsening = coarsening_of(setting, tile);
-  if (!coarsening || !division_of(setting, tile).empty() || !setting.row_of_k ||
-      problem.bytes != 2)
+  if (!coarsening || !division_of(setting, tile).empty() || !setting.row_of_k || problem.bytes != 2)
     return std::nullopt;
   Schedule schedule{.kind = Schedule::Kind::multistage_wgmma,
                     .coarsening = *coarsening,
