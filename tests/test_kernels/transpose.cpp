@@ -8,7 +8,7 @@ namespace {
 // The rows of a tile.
 int64_t rows_of_tile(const Variant &variant) {
   return variant["AREA"].empty() ? variant.number("TM")
-                                 : std::max(1, variant.number("AREA") / variant.number("TN"));
+                                 : variant.number("AREA") / variant.number("TN");
 }
 
 struct Sizes {
