@@ -34,7 +34,7 @@ const Case cases[] = {
     {"matmul_half", "matmul.tc", "A=N;B=N;TYPE=half;TM=64;TN=64;TK=32"},
     {"matmul_half_transposed", "matmul.tc", "A=T;B=T;TYPE=half;TM=64;TN=64;TK=32"},
     {"matmul_float", "matmul.tc", "A=N;B=N;TYPE=float;TM=64;TN=64;TK=16"},
-    {"transpose", "transpose.tc", "TYPE=half;SIZES=aligned;AREA=4096;TN=64"},
+    {"transpose", "transpose.tc", "TYPE=half;SIZES=aligned;TM=64;TN=64"},
     {"reduce", "reduce.tc", "TYPE=half;OP=sum;AXIS=last;TQ=8"},
 };
 const char *ptx_gpus[] = {"75", "80"};

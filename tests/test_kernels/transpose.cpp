@@ -5,12 +5,6 @@
 namespace tritonc::test {
 namespace {
 
-// The rows of a tile.
-int64_t rows_of_tile(const Variant &variant) {
-  return variant["AREA"].empty() ? variant.number("TM")
-                                 : variant.number("AREA") / variant.number("TN");
-}
-
 struct Sizes {
   int64_t m, n, gap_x, gap_y;
 };
@@ -23,7 +17,7 @@ Run moved(const Variant &variant, std::mt19937 &random, const Sizes &sizes, bool
   Numbers numbers = {variant.type(), true};
   Matrix x = add_matrix(run.memory, "X", numbers, sizes.m, sizes.n, sizes.n + sizes.gap_x, &random);
   Matrix y = add_matrix(run.memory, "Y", numbers, rows, columns, columns + sizes.gap_y, nullptr);
-  int64_t tm = rows_of_tile(variant), tn = variant.number("TN");
+  int64_t tm = variant.number("TM"), tn = variant.number("TN");
   run.launch.grid = {int((sizes.m + tm - 1) / tm), int((sizes.n + tn - 1) / tn), 1};
   run.launch.arguments = {Element::pointer(x.buffer),
                           Element::pointer(y.buffer),
@@ -42,7 +36,7 @@ Run moved(const Variant &variant, std::mt19937 &random, const Sizes &sizes, bool
 template <bool transposes>
 std::vector<Run> moved_of_any_size(const Variant &variant, std::mt19937 &random, const Steps &) {
   int64_t unit = promised_multiple(variant),
-          m = std::max<int64_t>(grid_x * rows_of_tile(variant), 2 * unit),
+          m = std::max<int64_t>(grid_x * variant.number("TM"), 2 * unit),
           n = std::max<int64_t>(grid_y * variant.number("TN"), 2 * unit);
   std::vector<Run> runs;
   runs.push_back(moved(variant, random, {m, n, unit, 0}, transposes));
@@ -50,11 +44,6 @@ std::vector<Run> moved_of_any_size(const Variant &variant, std::mt19937 &random,
   if (!transposes) // the grid of copy.tc has one axis
     for (Run &run : runs)
       run.launch.grid = {run.launch.grid[0] * run.launch.grid[1], 1, 1};
-  // Short rows without gaps; a copy takes them for one row.
-  int64_t rows = m + 2 * unit, columns = 3 * unit, tn = variant.number("TN");
-  runs.push_back(moved(variant, random, {rows, columns, 0, 0}, transposes));
-  if (!transposes)
-    runs.back().launch.grid = {int((rows * columns + tn - 1) / tn), 1, 1};
   return runs;
 }
 
@@ -62,7 +51,7 @@ std::vector<Run> transposed_in_whole_tiles(const Variant &variant, std::mt19937 
                                            const Steps &) {
   std::vector<Run> runs;
   runs.push_back(moved(variant, random,
-                       {grid_x * rows_of_tile(variant), grid_y * variant.number("TN"), 8, 16},
+                       {grid_x * variant.number("TM"), grid_y * variant.number("TN"), 8, 16},
                        true));
   return runs;
 }
@@ -97,27 +86,18 @@ std::vector<Run> pixels_of_images(const Variant &variant, std::mt19937 &random, 
 // x has strides for axes i, j, k with gaps. y has the two other axes in order, then axis LAST.
 std::vector<Run> permutations(const Variant &variant, std::mt19937 &random, const Steps &) {
   const std::string last = variant["COLUMN_Y"] == "1" ? "k" : variant["LAYERS"] == "D1" ? "i" : "j";
-  int64_t unit = promised_multiple(variant), tm = rows_of_tile(variant), tn = variant.number("TN");
+  int64_t unit = promised_multiple(variant), tm = variant.number("TM"), tn = variant.number("TN");
   std::vector<Run> runs;
-  // Whole tiles, parts of tiles, and short axes without gaps, of which two may count as one.
-  for (int kind : {0, 1, 2, 3}) {
-    const bool whole = kind == 0, has_gaps = kind < 2;
+  for (bool whole : {true, false}) {
     int64_t rows = whole ? std::max(tm, unit) : std::max(2 * tm - unit, unit),
             columns = whole ? std::max(2 * tn, unit) : std::max(tn - unit, unit);
-    if (kind == 2)
-      columns = 3 * unit;
-    if (kind == 3)
-      rows = 3 * unit;
     std::array<int64_t, 3> extents = {3 * unit, rows, columns}, to;
     if (last == "i")
       std::swap(extents[0], extents[1]);
-    const int64_t gap = has_gaps ? unit : 0;
-    std::array<int64_t, 3> from = {extents[1] * (columns + gap) + gap, columns + gap, 1};
+    std::array<int64_t, 3> from = {extents[1] * (columns + unit) + unit, columns + unit, 1};
     size_t z = last == "i" ? 0 : last == "j" ? 1 : 2, a = z == 0 ? 2 : 0, b = z == 0 ? 1 : 3 - z;
-    if (kind == 3)
-      std::swap(a, b);
     to[z] = 1;
-    to[b] = extents[z] + gap;
+    to[b] = extents[z] + unit;
     to[a] = to[b] * extents[b];
 
     Run run;
@@ -144,12 +124,7 @@ std::vector<Run> permutations(const Variant &variant, std::mt19937 &random, cons
     int64_t layers = extents[z == 0 ? 1 : 0];
     if (z == 2 && layers > rows)
       std::swap(layers, rows);
-    const bool is_merged = z == 0   ? from[1] == columns && to[1] == columns * to[2]
-                           : z == 1 ? from[0] == extents[1] * from[1] && to[0] == extents[1]
-                                    : false;
-    if (is_merged)
-      (z == 0 ? columns : rows) *= std::exchange(layers, 1);
-    run.launch.grid = {int((rows + tm - 1) / tm * ((columns + tn - 1) / tn) * layers), 1, 1};
+    run.launch.grid = {int((rows + tm - 1) / tm), int((columns + tn - 1) / tn), int(layers)};
     run.launch.arguments = {Element::pointer(x), Element::pointer(y), integer(extents[0]),
                             integer(extents[1]), integer(extents[2]), integer(from[0]),
                             integer(from[1]),    integer(to[0]),      integer(to[1]),

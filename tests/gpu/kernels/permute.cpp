@@ -59,8 +59,8 @@ void permute_to(const char *type, const Three &order, Three extents) {
     for (size_t i = 0; i < y.size() && problem.empty(); i++)
       if (!written[i] && !y.is_untouched(i))
         problem = text("element %zu was written", i);
-    check(text("permute<%s, %s> to %d %d %d, AREA=%d TN=%d, %d x %d x %d", type,
-               unit == 1 ? "any" : "aligned", order[0], order[1], order[2], tile.AREA, tile.TN, d0,
+    check(text("permute<%s, %s> to %d %d %d, TM=%d TN=%d, %d x %d x %d", type,
+               unit == 1 ? "any" : "aligned", order[0], order[1], order[2], tile.TM, tile.TN, d0,
                d1, d2),
           problem);
   }
@@ -102,8 +102,8 @@ template <typename T, LAST last> void far_apart(const char *type) {
         for (int k = 0; k < d2 && problem.empty(); k++)
           if (!same_bits(y.at(row(i, j), column(i, j, k)), x.at(i, j * d2 + k)))
             problem = text("element (%d, %d, %d) is wrong", i, j, k);
-    check(text("permute<%s>, large strides, last axis %d, AREA=%d TN=%d", type, int(last),
-               tile.AREA, tile.TN),
+    check(text("permute<%s>, large strides, last axis %d, TM=%d TN=%d", type, int(last), tile.TM,
+               tile.TN),
           problem);
   }
 }

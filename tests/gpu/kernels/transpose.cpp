@@ -44,7 +44,7 @@ void of_any_size(const char *name, const char *type, bool transposes) {
       if (emulated() && m > 200)
         continue;
       int rows = rounded_up(m), columns = rounded_up(n);
-      move<T>(text("%s<%s, %s> AREA=%d TN=%d", name, type, unit == 1 ? "any" : "aligned", tile.AREA,
+      move<T>(text("%s<%s, %s> TM=%d TN=%d", name, type, unit == 1 ? "any" : "aligned", tile.TM,
                    tile.TN),
               {rows, columns, rounded_up(gap_x), rounded_up(gap_y)}, transposes,
               [&](T *x, T *y, int ldx, int ldy) {
@@ -89,7 +89,7 @@ void at_the_limits(const char *name, const char *type, bool transposes) {
       for (int j = 0; j < columns && problem.empty(); j++)
         if (!same_bits(y.at(i, j), transposes ? x.at(j, i) : x.at(i, j)))
           problem = text("element (%d, %d) is wrong", i, j);
-    check(text("%s<%s> with large row strides, AREA=%d TN=%d", name, type, tile.AREA, tile.TN),
+    check(text("%s<%s> with large row strides, TM=%d TN=%d", name, type, tile.TM, tile.TN),
           problem);
   }
 }
