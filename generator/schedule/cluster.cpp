@@ -20,7 +20,6 @@ std::vector<Candidate> cluster_schedules(const Function &canonical, const Traffi
   align_tiles(divided);
   if (!blocks || !try_splitting_loops(divided, blocks))
     return {};
-  align_tiles(divided);
   std::vector<Candidate> found;
   auto add = [&](const Function &fn, bool staged) {
     std::optional<BlockWork> work = work_of_blocks(fn, all_programs() * number(blocks),
