@@ -1,6 +1,6 @@
 // Checks the rules of channels. See channels.h.
 //
-// Circles: a marked graph has a node for each operation on a channel, and an edge where one must wait
+// Cycles: a marked graph has a node for each operation on a channel, and an edge where one must wait
 // for another. An edge has as many tokens as iterations lie between the two: an operation of this
 // iteration waits for one that many iterations ago.
 //
@@ -9,7 +9,7 @@
 //       put_done %c, %s             get_done %c, %t        get_done -> put           stages
 //     }                           }                        last -> first of a loop        1
 //
-// The partitions run forever exactly if the edges of each circle have more than 0 tokens together:
+// The partitions run forever exactly if the edges of each cycle have more than 0 tokens together:
 // rates are one to one, since each iteration puts and gets the same numbers.
 //
 // A loop is two nodes of the loop around it, its start and its end. It may have more iterations than
@@ -43,7 +43,7 @@ public:
     for (const Op *channel : channels_)
       pairs(*channel, uses_[channel]);
     if (errors_.empty() && !channels_.empty())
-      circles();
+      cycles();
     return errors_;
   }
 
@@ -140,7 +140,7 @@ private:
             *copy, "a copy to a channel is between the put and its put_done");
   }
 
-  // --- Circles. ---
+  // --- Cycles. ---
 
   struct Edge {
     int from, to;
@@ -245,9 +245,9 @@ private:
     }
   }
 
-  // Bellman and Ford: a circle without tokens is one of negative length if each edge without tokens
-  // has length -1, and one token is longer than any circle.
-  void circles() {
+  // Bellman and Ford: a cycle without tokens is one of negative length if each edge without tokens
+  // has length -1, and one token is longer than any cycle.
+  void cycles() {
     for (const Op *channel : channels_)
       end_together(uses_[channel]);
     std::vector<int> top;
@@ -269,7 +269,7 @@ private:
     }
     if (waiting)
       errors_ += (is_loop(*waiting) ? "@" + fn_.name : print(*waiting)) +
-                 ": partitions wait for each other in a circle\n";
+                 ": partitions wait for each other in a cycle\n";
   }
 
   const Function &fn_;

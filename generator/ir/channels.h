@@ -4,7 +4,7 @@
 //   loops, and as many numbers are put as are got in one iteration.
 // - A put is followed by its put_done, in the same block, with the TMA copies in between. A channel
 //   without buffers has neither put nor get_done.
-// - No partitions wait for each other in a circle.
+// - No partitions wait for each other in a cycle.
 
 #pragma once
 

@@ -7,7 +7,7 @@
 #include "language/checker.h"
 #include "language/parser.h"
 #include "language/preprocessor.h"
-#include "translate/recover_grid_axes.h"
+#include "translate/delinearize_grid.h"
 #include "translate/translator.h"
 
 namespace tritonc {
@@ -24,7 +24,7 @@ std::vector<ir::Function> translate_all(const ast::Program &program,
   if (diagnostics.errors() > 0)
     kernels.clear();
   for (ir::Function &kernel : kernels)
-    recover_grid_axes(kernel);
+    delinearize_grid(kernel);
   return kernels;
 }
 

@@ -33,7 +33,7 @@ Run grouped(const Variant &variant, std::mt19937 &random, int steps) {
   int group = variant.number("GROUP"), rows = group + 2;
   shape.m = rows * variant.number("TM") - 5;
   Run run = product(variant, random, shape);
-  run.launch.grid = {rows, grid_y, 1}; // recover_grid_axes
+  run.launch.grid = {rows, grid_y, 1}; // delinearize_grid
   return run;
 }
 

@@ -49,7 +49,7 @@ std::string done(const std::string &channel = "c", const std::string &offset = "
 }
 
 const std::string two = "%c = channel %s : channel[2]\n %d = channel %z : channel[1]\n";
-const char *const circle = "partitions wait for each other in a circle";
+const char *const cycle = "partitions wait for each other in a cycle";
 
 } // namespace
 
@@ -81,10 +81,10 @@ TEST_CASE("channels: a put_done follows each put of a buffer") {
 TEST_CASE("channels: fewer tokens than numbers in use") {
   // The stage of the iteration before is released: one of two stages is in use.
   CHECK(errors(loop(get() + done("c", "{offset = -1}")), loop(put())) == "");
-  CHECK(contains(errors(loop(get() + done("c", "{offset = -2}")), loop(put())), circle));
+  CHECK(contains(errors(loop(get() + done("c", "{offset = -2}")), loop(put())), cycle));
   const std::string one = "%c = channel %z : channel[1]\n";
   CHECK(errors(loop(get() + done()), loop(put()), one) == "");
-  CHECK(contains(errors(loop(get() + done("c", "{offset = -1}")), loop(put()), one), circle));
+  CHECK(contains(errors(loop(get() + done("c", "{offset = -1}")), loop(put()), one), cycle));
 }
 
 TEST_CASE("channels: partitions wait for each other") {
@@ -93,11 +93,11 @@ TEST_CASE("channels: partitions wait for each other") {
         "");
   CHECK(contains(
       errors(loop(get("c") + done("c") + put("d")), loop(get("d") + done("d") + put("c")), two),
-      circle));
+      cycle));
   // A number in advance starts them.
   const std::string orders = "%c = channel : channel[2]\n %d = channel : channel[2]\n";
   const std::string first = loop(get("c") + "put_done %d, %t@\n");
-  CHECK(contains(errors(first, loop(get("d") + "put_done %c, %t@\n"), orders), circle));
+  CHECK(contains(errors(first, loop(get("d") + "put_done %c, %t@\n"), orders), cycle));
   CHECK(errors(first, loop("%g@ = get %d, %t@ {offset = -1} : i32\n put_done %c, %t@\n"), orders) ==
         "");
 }
@@ -106,8 +106,7 @@ TEST_CASE("channels: loops of both sides run at the same time") {
   const std::string gets_c = loop(get("c") + done("c")), puts_c = loop(put("c"));
   CHECK(errors(gets_c + loop(get("d") + done("d")), loop(put("c")) + loop(put("d")), two) == "");
   // The producer ends one loop only when the consumer is in it.
-  CHECK(
-      contains(errors(loop(get("d") + done("d")) + gets_c, puts_c + loop(put("d")), two), circle));
+  CHECK(contains(errors(loop(get("d") + done("d")) + gets_c, puts_c + loop(put("d")), two), cycle));
 }
 
 TEST_CASE("channels: consumer groups take turns") {
@@ -117,5 +116,5 @@ TEST_CASE("channels: consumer groups take turns") {
                   "2");
   };
   CHECK(turns("{offset = -1} ") == "");
-  CHECK(contains(turns(""), circle));
+  CHECK(contains(turns(""), cycle));
 }

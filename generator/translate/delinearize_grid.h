@@ -8,6 +8,6 @@ namespace tritonc {
 
 /// Changes the grid of `fn` and its program ids. Nothing happens unless `fn.plan` has a grid with a
 /// free axis, of which axis 0 is a product, and the kernel uses its program id for the two factors.
-void recover_grid_axes(ir::Function &fn);
+void delinearize_grid(ir::Function &fn);
 
 } // namespace tritonc

@@ -19,9 +19,9 @@
 // may also come from rem %p, %size: with each column it takes the same rows, in another order.
 // Limits: a grid has at most 65,535 programs along axes 1 and 2, so there are as many columns at most.
 //
-// Tested by tests/unit/translate/recover_grid_axes_test.cpp.
+// Tested by tests/unit/translate/delinearize_grid_test.cpp.
 
-#include "translate/recover_grid_axes.h"
+#include "translate/delinearize_grid.h"
 
 #include "analysis/launch_config.h"
 #include "ir/builder.h"
@@ -50,12 +50,6 @@ Expr normal_form(Expr expr) {
       sum.operands[0].operands[1].value == divisor.value)
     return Expr::binary(Expr::Kind::ceil_div, sum.operands[0].operands[0], divisor);
   return expr;
-}
-
-bool is_same(const Expr &a, const Expr &b) {
-  return a.kind == b.kind && a.value == b.value &&
-         std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
-                    is_same);
 }
 
 const Value *without_casts(const Value *value) {
@@ -90,9 +84,9 @@ struct Recovery {
     if (grid.kind != Expr::Kind::mul)
       return false;
     for (size_t i : {0, 1})
-      if (is_same(normal_form(grid.operands[i]), number)) {
+      if (normal_form(grid.operands[i]) == number) {
         Expr others = normal_form(grid.operands[1 - i]);
-        if (has_sizes && !(is_same(others, rows) && is_same(number, columns)))
+        if (has_sizes && (others != rows || number != columns))
           return false;
         rows = std::move(others);
         columns = number;
@@ -142,7 +136,7 @@ struct Recovery {
           left ? constant_of(without_casts(min->operand(1 - i))) : std::nullopt;
       std::optional<Expr> number = left ? on_host(left->operand(0)) : std::nullopt;
       if (most && number && is_first_row(left->operand(1), group) && *most == group &&
-          is_same(*number, rows))
+          *number == rows)
         return true;
     }
     return false;
@@ -153,7 +147,7 @@ struct Recovery {
     const Value *divisor = divisor_of_id(made_by(value, Opcode::rem_));
     int64_t factor = 0;
     std::optional<Expr> number = divisor ? columns_of_group(divisor, factor) : std::nullopt;
-    return number && factor == group && is_same(*number, columns);
+    return number && factor == group && *number == columns;
   }
 
   bool is_row(const Op &op) {
@@ -231,7 +225,7 @@ bool asks_for_grid(Function &fn) {
 
 } // namespace
 
-void recover_grid_axes(Function &fn) {
+void delinearize_grid(Function &fn) {
   const size_t axes = fn.plan.grid.size();
   if (axes == 0 || axes == 3 || asks_for_grid(fn))
     return;

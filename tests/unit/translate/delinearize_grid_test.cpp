@@ -1,4 +1,4 @@
-// Tests translate/recover_grid_axes.cpp.
+// Tests translate/delinearize_grid.cpp.
 
 #include "translated.h"
 
@@ -33,7 +33,7 @@ const std::string group = sizes + "int in_group = G * columns, first = p / in_gr
 
 } // namespace
 
-TEST_CASE("recover_grid_axes: row and column from one program id") {
+TEST_CASE("delinearize_grid: row and column from one program id") {
   CHECK(axes_of(product, sizes + "int row = p / columns, column = p % columns;") == "2 0 1");
   CHECK(axes_of(product, sizes + "int row = p % rows, column = p / rows;") == "2 1 0");
   CHECK(axes_of("M * N", "int row = p / N, column = p % N;") == "2 0 1");
@@ -41,7 +41,7 @@ TEST_CASE("recover_grid_axes: row and column from one program id") {
                          "int row = wide / columns, column = wide % columns;") == "1 p p");
 }
 
-TEST_CASE("recover_grid_axes: the axis of a batch moves up") {
+TEST_CASE("delinearize_grid: the axis of a batch moves up") {
   CHECK(axes_of(product + ", Z", sizes + "int row = p / columns, column = get_program_id(1);"
                                          "*y = p % columns;") == "3 1 0 2");
   CHECK(axes_of(product + ", Z", sizes + "int row = p / columns, column = p % columns;") ==
@@ -50,7 +50,7 @@ TEST_CASE("recover_grid_axes: the axis of a batch moves up") {
         "3 p p");
 }
 
-TEST_CASE("recover_grid_axes: groups of rows, column by column") {
+TEST_CASE("delinearize_grid: groups of rows, column by column") {
   CHECK(axes_of(product,
                 group + "int q = p % in_group;\nint row = first + q % size, column = q / size;") ==
         "2 0 1");
@@ -62,7 +62,7 @@ TEST_CASE("recover_grid_axes: groups of rows, column by column") {
                                  "int column = first + q % size, row = q / size;") == "2 1 0");
 }
 
-TEST_CASE("recover_grid_axes: nothing happens if the pairs may not be those of the grid") {
+TEST_CASE("delinearize_grid: nothing happens if the pairs may not be those of the grid") {
   const std::string divide = "int row = p / columns, column = p % columns;";
   CHECK(axes_of("M * N", sizes + divide) == "1 p p");
   CHECK(axes_of("cdiv(M, TM)", sizes + divide) == "1 p p");
