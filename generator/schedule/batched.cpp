@@ -1,6 +1,6 @@
 // The schedules in which a block runs several programs side by side. See batched.h.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/elementwise_test.cpp.
 
 #include "schedule/batched.h"
 

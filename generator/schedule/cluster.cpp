@@ -1,6 +1,6 @@
 // The schedule in which the blocks of a cluster divide the loops of a program. See cluster.h.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/elementwise_test.cpp.
 
 #include "schedule/cluster.h"
 

@@ -14,7 +14,7 @@
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/elementwise_test.cpp.
 
 #include "schedule/elementwise_cost_model.h"
 

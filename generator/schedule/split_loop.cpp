@@ -1,6 +1,6 @@
 // The schedule in which several blocks divide the loop of a program. See split_loop.h.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/elementwise_test.cpp.
 
 #include "schedule/split_loop.h"
 

@@ -1,0 +1,151 @@
+// The candidate schedules of a kernel, checked against the rules for all lists of candidates.
+
+#pragma once
+
+#include "schedule/candidates.h"
+#include "support/tile_ir.h"
+#include "unit/passes/matmul_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tritonc::test {
+
+/// A candidate: a schedule and its cost.
+struct Found : Schedule {
+  std::optional<Expr> cost;
+  std::optional<BlockWork> work_of_a_block;
+};
+
+/// `text`: tile IR. The last schedule is the baseline.
+inline std::vector<Found> schedules(const std::string &text, const char *gpu = "90a") {
+  ir::Function fn = parsed(text);
+  std::string before = printed(fn);
+  std::vector<Found> found;
+  for (Candidate &candidate : candidate_schedules(fn, *find_gpu(gpu)))
+    found.push_back(
+        {std::move(candidate.schedule), std::move(candidate.cost), std::move(candidate.work)});
+  CHECK(printed(fn) == before);
+  REQUIRE_FALSE(found.empty());
+  for (const Found &schedule : found) {
+    bool is_last = &schedule == &found.back();
+    bool is_without_matmul = schedule.kind == Schedule::Kind::batched ||
+                             schedule.kind == Schedule::Kind::split_loop || schedule.staged ||
+                             schedule.one_iteration || schedule.cluster > 1;
+    bool is_uniform = schedule.kind == Schedule::Kind::multistage_wgmma ||
+                      schedule.kind == Schedule::Kind::multistage || is_last || // baseline
+                      schedule.kind == Schedule::Kind::split_k_reduction || is_without_matmul;
+    CHECK(schedule.is_warp_specialized() == (find_gpu(gpu)->has_tensor_maps && !is_uniform));
+    CHECK_FALSE((is_without_matmul && contains(text, " dot ")));
+    if (schedule.is_first())
+      CHECK((&schedule)[1].is_second());
+    else if (!is_last)
+      CHECK_FALSE((&schedule)[1].is_second());
+    CHECK(schedule.is_baseline() == is_last);
+  }
+  return found;
+}
+
+/// Each program reduces a row of N elements, `width` at a time, and stores the result.
+inline std::string row_kernel(int width) {
+  const std::string n = std::to_string(width), f32 = ": f32[" + n + "]", i32 = ": i32[" + n + "]";
+  return "func @f(%x: ptr<f32>, %y: ptr<f32>, %N: i32) {\n"
+         " %row = program_id {axis = 0} : i32\n"
+         " %base = mul %row, %N : i32\n"
+         " %first = addptr %x, %base : ptr<f32>\n"
+         " %i = range {start = 0} " +
+         i32 +
+         "\n"
+         " %px = splat %first : ptr<f32>[" +
+         n +
+         "]\n"
+         " %p = addptr %px, %i : ptr<f32>[" +
+         n +
+         "]\n"
+         " %zero = constant {number = 0.0} : f32\n"
+         " %none = splat %zero " +
+         f32 +
+         "\n"
+         " %up = constant {value = " +
+         std::to_string(width - 1) +
+         "} : i32\n"
+         " %width = constant {value = " +
+         n +
+         "} : i32\n"
+         " %more = add %N, %up : i32\n"
+         " %iterations = div %more, %width : i32\n"
+         " %sum = for_loop %iterations, %none " +
+         f32 +
+         " {\n"
+         "  (%k: i32, %s" +
+         f32 +
+         ")\n"
+         "  %step = mul %k, %width : i32\n"
+         "  %steps = splat %step " +
+         i32 +
+         "\n"
+         "  %q = addptr %p, %steps : ptr<f32>[" +
+         n +
+         "]\n"
+         "  %left = sub %N, %step : i32\n"
+         "  %lefts = splat %left " +
+         i32 +
+         "\n"
+         "  %inside = cmp %i, %lefts {pred = \"lt\"} : i1[" +
+         n +
+         "]\n"
+         "  %v = load %q, %inside, %none " +
+         f32 +
+         "\n"
+         "  %e = exp %v " +
+         f32 +
+         "\n"
+         "  %t = add %s, %e " +
+         f32 +
+         "\n"
+         "  yield %t\n"
+         " }\n"
+         " %total = reduce %sum {axis = 0, op = \"add\"} : f32\n"
+         " %to = addptr %y, %row : ptr<f32>\n"
+         " store %to, %total\n"
+         " return\n"
+         "}";
+}
+
+/// The value of a cost on 132 SMs; `n`: that of all parameters.
+inline int64_t value_of(const Expr &expr, int64_t programs, int64_t n) {
+  auto operand = [&](size_t i) { return value_of(expr.operands[i], programs, n); };
+  switch (expr.kind) {
+  case Expr::Kind::constant:
+    return expr.value;
+  case Expr::Kind::parameter:
+    return n;
+  case Expr::Kind::programs:
+    return expr.value == 0 ? programs : 1;
+  case Expr::Kind::num_sms:
+    return 132;
+  case Expr::Kind::add:
+    return operand(0) + operand(1);
+  case Expr::Kind::mul:
+    return operand(0) * operand(1);
+  case Expr::Kind::div:
+    return operand(0) / operand(1);
+  case Expr::Kind::ceil_div:
+    return (operand(0) + operand(1) - 1) / operand(1);
+  case Expr::Kind::rem:
+    return operand(0) % operand(1);
+  case Expr::Kind::min:
+    return std::min(operand(0), operand(1));
+  case Expr::Kind::max:
+    return std::max(operand(0), operand(1));
+  default:
+    FAIL("an expression that costs have no use for");
+    return 0;
+  }
+}
+
+} // namespace tritonc::test
