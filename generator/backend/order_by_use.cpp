@@ -15,10 +15,14 @@
 // its segment. So what hides a latency before a wait stays before it. In a segment, the instructions
 // that must keep their place come in the old order, each behind what it needs and has not yet.
 //
+// Limits: a computation stays if it needs more than one result of those that keep their place. If it
+// moved, these results would stay in registers instead of one: all loads of a matmul's loop.
+//
 // Tested by tests/unit/backend/order_by_use_test.cpp.
 
 #include "backend/order_by_use.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Instructions.h"
@@ -40,13 +44,37 @@ bool is_pure(const llvm::Instruction &instruction) {
          !llvm::isa<llvm::AllocaInst>(instruction);
 }
 
-// Moves each instruction that only this segment uses to its first use.
+// The instructions that may move, of a segment.
+llvm::SmallPtrSet<const llvm::Value *, 32> movable_of(const Segment &segment) {
+  const llvm::SmallPtrSet<const llvm::Value *, 32> of_segment(segment.begin(), segment.end());
+  // For an instruction that may move: the one that stays and whose result it needs, or null.
+  llvm::DenseMap<const llvm::Value *, const llvm::Value *> needs;
+  llvm::SmallPtrSet<const llvm::Value *, 32> movable;
+  for (llvm::Instruction *instruction : segment) {
+    if (!is_pure(*instruction) ||
+        !llvm::all_of(instruction->users(), [&](auto *user) { return of_segment.contains(user); }))
+      continue;
+    const llvm::Value *needed = nullptr;
+    bool one = true;
+    for (const llvm::Value *operand : instruction->operands()) {
+      if (movable.contains(operand))
+        operand = needs.lookup(operand);
+      else if (!of_segment.contains(operand))
+        operand = nullptr;
+      one &= !operand || !needed || operand == needed;
+      needed = operand ? operand : needed;
+    }
+    if (!one)
+      continue;
+    movable.insert(instruction);
+    needs[instruction] = needed;
+  }
+  return movable;
+}
+
+// Moves each instruction that may move to its first use.
 void order(const Segment &segment) {
-  llvm::SmallPtrSet<const llvm::Value *, 32> of_segment(segment.begin(), segment.end()), movable;
-  for (llvm::Instruction *instruction : segment)
-    if (is_pure(*instruction) &&
-        llvm::all_of(instruction->users(), [&](auto *user) { return of_segment.contains(user); }))
-      movable.insert(instruction);
+  llvm::SmallPtrSet<const llvm::Value *, 32> movable = movable_of(segment);
 
   // `waiting` has an instruction below the operands that come before it.
   llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>> waiting;

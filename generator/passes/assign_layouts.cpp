@@ -88,7 +88,7 @@ bool is_transparent(const Op &op) {
 }
 
 bool is_tile(const Value *value) {
-  return value->type.is_tile() && !value->type.is_view() && !value->type.is_shared();
+  return value->type.is_tile() && (value->type.is_number() || value->type.is_pointer());
 }
 
 std::vector<int> last_axis_first(int rank) {

@@ -17,7 +17,9 @@
 // Method: tries these forms in a copy. The copy counts if nothing else in it needs the program id.
 // In both forms, the pairs of row and column are those of the grid, each once. In the second, %row
 // may also come from rem %p, %size: with each column it takes the same rows, in another order.
-// Limits: a grid has at most 65,535 programs along axes 1 and 2, so there are as many columns at most.
+// Needs: a dot. Other schedules do not ask for the axes, and a grid has at most 65,535 programs along
+// axes 1 and 2: the matrix of a copy may have more columns of tiles.
+// Limits: so a matmul has at most 65,535 columns of tiles.
 //
 // Tested by tests/unit/translate/delinearize_grid_test.cpp.
 
@@ -217,17 +219,17 @@ struct Recovery {
   }
 };
 
-bool asks_for_grid(Function &fn) {
-  bool asks = false;
-  for_each_op(*fn.body, [&](const Op &op) { asks |= op.is(Opcode::num_programs_); });
-  return asks;
+bool contains(const Function &fn, Opcode code) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) { found |= op.is(code); });
+  return found;
 }
 
 } // namespace
 
 void delinearize_grid(Function &fn) {
   const size_t axes = fn.plan.grid.size();
-  if (axes == 0 || axes == 3 || asks_for_grid(fn))
+  if (axes == 0 || axes == 3 || !contains(fn, Opcode::dot_) || contains(fn, Opcode::num_programs_))
     return;
   Function changed = clone(fn);
   Recovery recovery{changed, fn.plan.grid[0]};

@@ -88,6 +88,19 @@ TEST_CASE("order_by_use: loads, phis and convergent calls keep their places") {
                 "ret void\n") == "br i v s w t n br ret ");
 }
 
+TEST_CASE("order_by_use: the products of a loop over k stay between the loads of the next k") {
+  CHECK(ordered("%a0 = load float, ptr %p\n"
+                "%b0 = load float, ptr %q\n"
+                "%m0 = fmul float %a0, %b0\n"
+                "%a1 = load float, ptr %p\n"
+                "%b1 = load float, ptr %q\n"
+                "%m1 = fmul float %a1, %b1\n"
+                "%s0 = fadd float %x, %m0\n"
+                "%s1 = fadd float %s0, %m1\n"
+                "store float %s1, ptr %p\n"
+                "ret void\n") == "a0 b0 m0 a1 b1 m1 s0 s1 store ret ");
+}
+
 TEST_CASE("order_by_use: a value for another block stays") {
   CHECK(ordered("%a = fadd float %x, %y\n"
                 "%b = fmul float %x, %x\n"

@@ -7,19 +7,25 @@ using namespace tritonc::test;
 
 namespace {
 
+const std::string dot = "float c[16, 16] = *pa @ *pa;\n*pa = c;\n";
+
 // A kernel with `grid`, whose body sets `row` and `column` from `p`. The result: the number of axes
 // of the grid, and the program ids of row and column, or "p" if they still come from one id.
-std::string axes_of(const std::string &grid, const std::string &body) {
+std::string axes_of(const std::string &grid, const std::string &body,
+                    const std::string &first = dot) {
   ir::Function kernel =
       kernel_of("#define TM 64\n#define TN 32\n#define G 8\n#pragma tritonc grid(" + grid +
-                ")\n__global__ void f(int *x, int *y, int M, int N, int Z) {\n"
-                "int p = get_program_id(0);\n" +
-                body + "\n*(x + row) = row;\n*(y + column) = column;\n}");
+                ")\n__global__ void f(int *x, int *y, float *a, int M, int N, int Z) {\n"
+                "float *pa[16, 16] = a + (0 ... 16)[:, newaxis] * 16 + (0 ... 16)[newaxis, :];\n" +
+                first + "int p = get_program_id(0);\n" + body +
+                "\n*(x + row) = row;\n*(y + column) = column;\n}");
   std::string text = std::to_string(kernel.plan.grid.size());
   ir::for_each_op(*kernel.body, [&](const ir::Op &op) {
     if (!op.is(ir::Opcode::store_))
       return;
     const ir::Op *value = op.operand(1)->op;
+    if (value->result()->type.is_tile())
+      return;
     text += value->is(ir::Opcode::program_id_) ? " " + std::to_string(value->get(ir::attr::axis_))
                                                : " p";
   });
@@ -66,6 +72,7 @@ TEST_CASE("delinearize_grid: nothing happens if the pairs may not be those of th
   const std::string divide = "int row = p / columns, column = p % columns;";
   CHECK(axes_of("M * N", sizes + divide) == "1 p p");
   CHECK(axes_of("cdiv(M, TM)", sizes + divide) == "1 p p");
+  CHECK(axes_of(product, sizes + divide, "") == "1 p p"); // no dot
   CHECK(axes_of(product, sizes + "int row = p / columns, column = p % rows;") == "1 p p");
   CHECK(axes_of(product, sizes + "int row = p / columns, column = (p + 1) % columns;") == "1 p p");
   CHECK(axes_of(product, sizes + divide + "*x = p + 1;") == "1 p p p");
