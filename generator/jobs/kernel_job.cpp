@@ -246,7 +246,8 @@ LaunchConfig launch_config_of(const ir::Function &function, const Gpu &gpu,
   launch.cost = candidate.cost;
   if (std::optional<Expr> blocks = blocks_per_sm(function, gpu, resources, launch);
       blocks && candidate.work)
-    launch.cost = cost_of_elementwise(*candidate.work, std::move(*blocks));
+    launch.cost = cost_of_elementwise(*candidate.work, std::move(*blocks),
+                                      resources.spill_stores + resources.spill_loads);
   if (schedule.is_first())
     launch.part = LaunchConfig::Part::first;
   else if (schedule.is_second())

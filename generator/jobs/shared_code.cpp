@@ -18,6 +18,8 @@
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
 
+#include <algorithm>
+
 namespace tritonc {
 namespace {
 
@@ -42,9 +44,10 @@ std::string bitcode_of(const llvm::Module &module) {
 }
 
 // Compiles LLVM IR to machine code. The blocks per SM, which limit the registers per thread, come
-// from an estimate of choose_occupancy. If ptxas spills, this function retries with one block less,
-// until nothing spills or one block is left. At the end it restores `function`, so the job that
-// makes the code and a job that finds the code in the cache see the same function.
+// from an estimate of choose_occupancy, or from ptxas. If ptxas spills, this function retries with one
+// block less, until nothing spills or one block is left; after a choice of ptxas with one block. At the
+// end it restores `function`, so the job that makes the code and a job that finds the code in the cache
+// see the same function.
 Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Module> module,
                                 const Gpu &gpu, const CompileOptions &options,
                                 const Toolchain &tools, StepTimes &times, std::string &ptx_text) {
@@ -62,11 +65,11 @@ Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Mo
     Result<Cubin> cubin = times.measure(Step::ptxas, [&] {
       return assemble(tools, *ptx, function.name, gpu, "-O3", options.line_info);
     });
-    if (!cubin || !cubin->resources.spill_stores || function.blocks_per_sm <= 1) {
+    if (!cubin || !cubin->resources.spill_stores || function.blocks_per_sm == 1) {
       function.blocks_per_sm = estimate;
       return cubin;
     }
-    function.blocks_per_sm--;
+    function.blocks_per_sm = std::max(function.blocks_per_sm - 1, 1);
     module = times.measure(Step::lower,
                            [&] { return module_for_code(function, gpu, options, context); });
   }

@@ -7,6 +7,7 @@
 // busy. Elements that a mask turns off count as work, too. Therefore smaller tiles are better for
 // rows that are slightly longer than a tile. The blocks of a cluster wait for each other whenever
 // they combine totals.
+// Each word that a thread spills is an access, in code with loops one of each iteration.
 // A launch takes at least as long as memory needs for its bytes. What several loops of a program
 // access counts once for images that keep it, such as staged ones. What all programs access is in
 // L1. A second launch that combines partials adds its start and its iterations.
@@ -414,11 +415,16 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, E
                    .times = gpu.costs->elementwise};
 }
 
-Expr cost_of_elementwise(const BlockWork &work, Expr resident) {
+Expr cost_of_elementwise(const BlockWork &work, Expr resident, int64_t spilled) {
   const ElementwiseTimes &times = work.times;
+  Expr accesses = work.accesses;
+  if (const int64_t words = spilled / 4 * work.threads; words && work.iterations)
+    accesses = std::move(accesses) + *work.iterations * number(words);
+  else if (words)
+    accesses = std::move(accesses) + number(words);
   auto of_work = [&](double each) {
     constexpr int64_t units = 1000000; // per nanosecond
-    Expr all = work.operations + work.accesses * number(times.access);
+    Expr all = work.operations + accesses * number(times.access);
     return div_up(std::move(all) * number(std::llround(each * double(units))), number(units));
   };
   Expr wave = of_work(times.of_thread_alone / double(work.threads));

@@ -47,7 +47,8 @@ std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, Exp
 /// The number of elements of the largest tile; 0: no tiles.
 int64_t elements_of_largest_tile(const ir::Function &fn);
 
-/// Nanoseconds of a launch, with `resident` blocks per SM at a time.
-Expr cost_of_elementwise(const BlockWork &work, Expr resident);
+/// Nanoseconds of a launch, with `resident` blocks per SM at a time. `spilled`: bytes that the code of
+/// a thread stores to and loads from local memory.
+Expr cost_of_elementwise(const BlockWork &work, Expr resident, int64_t spilled = 0);
 
 } // namespace tritonc

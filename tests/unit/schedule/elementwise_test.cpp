@@ -3,6 +3,7 @@
 #include "found_schedules.h"
 
 #include "passes/pipeline.h"
+#include "schedule/cost_formulas.h"
 
 #include <algorithm>
 #include <map>
@@ -466,4 +467,20 @@ TEST_CASE("elementwise cost: a launch takes as long as memory needs") {
   const int64_t many = 1 << 30, per_ns = work.times.bytes_per_ns;
   CHECK(cost(many) == work.times.launch + (many + per_ns - 1) / per_ns);
   CHECK(cost(many) > cost(0));
+}
+
+TEST_CASE("elementwise cost: each spilled word is an access of a thread, in each iteration") {
+  const BlockWork work = *schedules(row_kernel(1024)).back().work_of_a_block;
+  auto cost = [](const BlockWork &of, int64_t spilled) {
+    return value_of(cost_of_elementwise(of, Expr::constant(8), spilled), 1320, 4096);
+  };
+  BlockWork more = work;
+  more.accesses = more.accesses + *more.iterations * Expr::constant(3 * work.threads);
+  CHECK(cost(work, 12) == cost(more, 0));
+  CHECK(cost(work, 12) > cost(work, 0));
+  BlockWork without_loops = work;
+  without_loops.iterations.reset();
+  more = without_loops;
+  more.accesses = more.accesses + Expr::constant(3 * work.threads);
+  CHECK(cost(without_loops, 12) == cost(more, 0));
 }
