@@ -151,10 +151,10 @@ LinearLayout memory_layout(const Value *pointers, const Value *mask, const Funct
 // of vectors that all rows use, such as the weights of a norm, and have bank conflicts if rows have
 // an even number of words. Of 2, 4 and 8 elements per lane, 8 were fastest in softmax and norms of
 // 17 to 300 columns (half, Hopper, 2026-11-26).
-LinearLayout rows_layout(const Shape &shape, int warps) {
+LinearLayout rows_layout(const Shape &shape, int64_t elements, int warps) {
   constexpr int64_t min_elements = 8;            // of a lane in a row
   const int64_t to_fill = 32 * warps / shape[0]; // lanes per row: all threads have elements
-  const int64_t lanes = std::max(to_fill, shape[1] / min_elements);
+  const int64_t lanes = std::max(to_fill, elements / shape[0] / min_elements);
   LinearLayout layout;
   layout.shape = shape;
   AxisBits rows(shape, 0), columns(shape, 1);

@@ -40,9 +40,10 @@ ir::LinearLayout vector_layout(const ir::Shape &shape, int contiguous, int vecto
 ir::LinearLayout memory_layout(const ir::Value *pointers, const ir::Value *mask,
                                const ir::Function &fn, int blocks = 1);
 
-/// The layout of a tile of rows that follow one another in shared memory: adjacent lanes have the
-/// elements of a row, several each.
-ir::LinearLayout rows_layout(const ir::Shape &shape, int warps);
+/// The layout of a tile of rows that follow one another in a buffer with `elements` elements of
+/// shared memory, or of some of their columns: adjacent lanes have the elements of a row, several
+/// each.
+ir::LinearLayout rows_layout(const ir::Shape &shape, int64_t elements, int warps);
 
 /// The axis along which adjacent registers of a thread hold adjacent elements.
 int register_axis(const ir::LinearLayout &layout);

@@ -145,6 +145,15 @@ std::optional<RepeatedLoads> find_repeated_loads(Function &fn) {
   return std::nullopt;
 }
 
+bool can_load_first(const Function &fn, const Op &load) {
+  Block &body = *load.parent;
+  const size_t position = body.position_of(&load);
+  for (size_t i = 0; i < body.ops.size(); i++)
+    if (change_by(fn, *body.ops[i], load) > (i < position ? Change::none : Change::same_iteration))
+      return false;
+  return true;
+}
+
 std::vector<std::pair<Op *, Op *>> find_repeated_loads_of_body(Function &fn) {
   std::vector<std::pair<Op *, Op *>> found;
   std::vector<Op *> known; // loads whose elements no store has changed since

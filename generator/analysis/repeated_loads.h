@@ -23,6 +23,10 @@ struct RepeatedLoads {
 /// only on the loop counter and on values from before the loop.
 std::optional<RepeatedLoads> find_repeated_loads(ir::Function &fn);
 
+/// Whether no operation of the loop that changes memory comes before `load`, a load of its body, or
+/// is of another iteration and to the same elements.
+bool can_load_first(const ir::Function &fn, const ir::Op &load);
+
 /// Pairs of loads of the function's body, outside of loops: a load, and the first earlier load of the
 /// same elements. No store in between changes them.
 std::vector<std::pair<ir::Op *, ir::Op *>> find_repeated_loads_of_body(ir::Function &fn);

@@ -56,6 +56,8 @@ bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector
   const Op *op = mask->op;
   if (!op)
     return false;
+  if (std::optional<int64_t> constant = constant_of(mask); constant && *constant)
+    return true;
   switch (op->code) {
   case Opcode::and_:
     return collect_bounds(op->operand(0), axes, bounds) &&

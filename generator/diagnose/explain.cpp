@@ -68,10 +68,10 @@ Message message_of(const MissedSchedule &missed, const Gpu &gpu) {
 Message message_of(const Schedule &schedule, const Gpu &gpu) {
   switch (schedule.kind) {
   case Schedule::Kind::baseline:
-    return schedule.cluster > 1     ? Message::explain_cluster
-           : schedule.staged        ? Message::explain_staged
-           : schedule.one_iteration ? Message::explain_one_iteration
-                                    : Message::explain_baseline;
+    return schedule.cluster > 1  ? Message::explain_cluster
+           : schedule.staged     ? Message::explain_staged
+           : schedule.iterations ? Message::explain_iterations
+                                 : Message::explain_baseline;
   case Schedule::Kind::multistage:
     return schedule.coarsening.empty() ? Message::explain_one_block_per_sm
                                        : Message::explain_coarsened;

@@ -245,6 +245,12 @@ Op *Builder::if_else(Value *condition, std::vector<Type> results) {
   return op;
 }
 
+Op *Builder::copy(const Op &op, Copies &copies) {
+  Op *made = clone(op, block_, fn_, copies);
+  block_->ops.insert(block_->ops.begin() + at_++, made);
+  return made;
+}
+
 Value *clone_computation(Builder &builder, Value *value, const Block *block, Copies &copies) {
   if (auto found = copies.find(value); found != copies.end())
     return found->second;

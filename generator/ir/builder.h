@@ -28,6 +28,8 @@ public:
 
   /// Creates any operation. The other methods are shorthand for this one.
   Op *create(Opcode code, std::vector<Value *> operands, std::vector<Type> results = {});
+  /// Inserts a clone of `op`.
+  Op *copy(const Op &op, Copies &copies);
 
   Value *constant(Type scalar, int64_t value); // for floats: the same value
   Value *constant_number(Type scalar, double value);

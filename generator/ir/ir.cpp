@@ -124,39 +124,42 @@ Block *Function::new_block(Op *parent) {
 
 namespace {
 
-using ValueMap = std::map<const Value *, Value *>;
-
-void clone_block(const Block &from, Block &to, Function &fn, ValueMap &map) {
+void clone_block(const Block &from, Block &to, Function &fn, Copies &copies) {
   for (const Value *argument : from.arguments) {
     Value *copy = fn.new_value(argument->type, argument->name);
     copy->block = &to;
     copy->index = argument->index;
     to.arguments.push_back(copy);
-    map[argument] = copy;
+    copies[argument] = copy;
   }
-  for (const Op *op : from.ops) {
-    Op *copy = fn.new_op(op->code);
-    copy->attributes = op->attributes;
-    copy->location = op->location;
-    copy->parent = &to;
-    for (const Value *operand : op->operands)
-      copy->operands.push_back(map.at(operand));
-    for (const Block *block : op->blocks) {
-      copy->blocks.push_back(fn.new_block(copy));
-      clone_block(*block, *copy->blocks.back(), fn, map);
-    }
-    for (const Value *result : op->results) {
-      Value *r = fn.new_value(result->type, result->name);
-      r->op = copy;
-      r->index = result->index;
-      copy->results.push_back(r);
-      map[result] = r;
-    }
-    to.ops.push_back(copy);
-  }
+  for (const Op *op : from.ops)
+    to.ops.push_back(clone(*op, &to, fn, copies));
 }
 
 } // namespace
+
+Op *clone(const Op &op, Block *parent, Function &fn, Copies &copies) {
+  Op *copy = fn.new_op(op.code);
+  copy->attributes = op.attributes;
+  copy->location = op.location;
+  copy->parent = parent;
+  for (Value *operand : op.operands) {
+    auto found = copies.find(operand);
+    copy->operands.push_back(found == copies.end() ? operand : found->second);
+  }
+  for (const Block *block : op.blocks) {
+    copy->blocks.push_back(fn.new_block(copy));
+    clone_block(*block, *copy->blocks.back(), fn, copies);
+  }
+  for (const Value *result : op.results) {
+    Value *r = fn.new_value(result->type, result->name);
+    r->op = copy;
+    r->index = result->index;
+    copy->results.push_back(r);
+    copies[result] = r;
+  }
+  return copy;
+}
 
 Function clone(const Function &fn) {
   Function copy;
@@ -168,7 +171,7 @@ Function clone(const Function &fn) {
   copy.warps = fn.warps;
   copy.shared_bytes = fn.shared_bytes;
   copy.blocks_per_sm = fn.blocks_per_sm;
-  ValueMap map;
+  Copies map;
   for (const Parameter &parameter : fn.parameters) {
     Value *value = copy.add_parameter(parameter.name, parameter.value->type);
     copy.parameters.back() = parameter;

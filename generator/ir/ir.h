@@ -215,6 +215,13 @@ private:
   std::deque<Block> blocks_;
 };
 
+/// Maps values to their copies.
+using Copies = std::map<const Value *, Value *>;
+
+/// Copies `op` with its blocks, for a place in `parent`, a block of `fn`. Operands that have a copy
+/// become that copy. Adds the copies of the results.
+Op *clone(const Op &op, Block *parent, Function &fn, Copies &copies);
+
 /// Returns a deep copy.
 Function clone(const Function &fn);
 
@@ -285,10 +292,6 @@ void erase(Op *op);
 
 /// Adds `op` and all operations that it depends on.
 void add_with_operands(const Op *op, std::set<const Op *> &to);
-
-/// Maps values to their copies. `clone_computation` looks up values here first, and adds its
-/// copies.
-using Copies = std::map<const Value *, Value *>;
 
 /// Returns whether `value` can be recomputed outside `block`: all operations inside `block` that it
 /// depends on are pure. Values in `given` need no recomputation.

@@ -37,9 +37,11 @@ const char *name_of(Schedule::Kind kind) {
 std::string text_of(const Schedule &schedule) {
   if (schedule.is_baseline())
     return name_of(schedule.kind);
-  const std::string reuse = schedule.staged          ? "staged"
-                            : schedule.one_iteration ? "one iteration"
-                                                     : "";
+  const std::string reuse = schedule.staged            ? "staged"
+                            : schedule.iterations == 1 ? "one iteration"
+                            : schedule.iterations > 1
+                                ? std::to_string(schedule.iterations) + " iterations"
+                                : "";
   if (schedule.kind == Schedule::Kind::baseline && schedule.cluster == 1)
     return reuse;
   if (schedule.kind == Schedule::Kind::baseline)

@@ -116,8 +116,9 @@ struct Schedule {
   /// Tiles that several loops load stay in shared memory, as far as it has room for all of them.
   bool staged = false;
 
-  /// Each loop runs once, so that its tiles stay in registers. Only for launches where this is so.
-  bool one_iteration = false;
+  /// Each loop runs this number of times, as straight code, so that its tiles stay in registers. Only
+  /// for launches where this is so. 0: loops stay.
+  int64_t iterations = 0;
 
   /// The rows of a block's programs move as one range of memory. Only for launches in which they
   /// follow one another without a gap.
@@ -130,7 +131,7 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 
   bool is_baseline() const {
-    return kind == Kind::baseline && cluster == 1 && !staged && !one_iteration;
+    return kind == Kind::baseline && cluster == 1 && !staged && iterations == 0;
   }
   bool is_warp_specialized() const { return kind == Kind::warp_specialized; }
   /// Whether this is the first of two launches that share the work. The next schedule is the

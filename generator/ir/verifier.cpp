@@ -283,6 +283,9 @@ struct Verifier {
     for (size_t i : {length, length + 1})
       check(op.operand(i)->type == Type::scalar(Elem::i32),
             "the length of a row and the first element are i32");
+    const std::vector<int64_t> origin = op.get(attr::origin_);
+    check(!op.has(attr::origin_) || (origin.size() == 2 && origin[0] == 0 && origin[1] >= 0),
+          "the {origin} is in the first row");
   }
 
   void cluster(const Op &op) {

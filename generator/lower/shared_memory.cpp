@@ -231,25 +231,27 @@ void Lowering::lower_shared_gather(const Op &op) {
 
 // Calls `visit(r, address, on)` for each register of a tile of rows that follow one another in
 // `buffer`, the first operand of four: the stage, the length of a row, the first element. `on` has
-// the form of a mask i < length, so the kernel computes it once.
+// the form of a mask i < length, so the kernel computes it once; null: all elements exist.
 template <typename Visit>
 void Lowering::for_each_row_element(const Op &op, size_t buffer, const LinearLayout &layout,
                                     Visit visit) {
   llvm::Value *length = scalar(op.operand(buffer + 2)), *first = scalar(op.operand(buffer + 3));
   const uint32_t bytes = uint32_t(bytes_of(op.operand(buffer)->type.elem));
+  const int64_t origin = op.has(attr::origin_) ? op.get(attr::origin_)[1] : 0;
   std::vector<llvm::Value *> thread = thread_coordinates(layout);
   llvm::Value *at = builder_.CreateAdd(builder_.CreateMul(thread[0], length), thread[1]);
   at = builder_.CreateMul(builder_.CreateAdd(at, first), builder_.getInt32(bytes));
   llvm::Value *start =
       builder_.CreateAdd(stage_address(op.operand(buffer), op.operand(buffer + 1)), at);
   for (uint32_t r = 0; r < uint32_t(layout.registers()); r++) {
-    const std::vector<int64_t> place = unflatten(layout.shape, layout.index(r, 0, 0));
+    std::vector<int64_t> place = unflatten(layout.shape, layout.index(r, 0, 0));
+    place[1] += origin;
     llvm::Value *row = builder_.CreateMul(length, builder_.getInt32(uint32_t(place[0]) * bytes));
     llvm::Value *address = builder_.CreateAdd(builder_.CreateAdd(start, row),
                                               builder_.getInt32(uint32_t(place[1]) * bytes));
     llvm::Value *column =
         builder_.CreateAdd(thread[1], builder_.getInt32(uint32_t(place[1])), "", false, true);
-    llvm::Value *on = builder_.CreateICmpSLT(column, length);
+    llvm::Value *on = op.has(attr::whole_) ? nullptr : builder_.CreateICmpSLT(column, length);
     visit(r, builder_.CreateIntToPtr(address, builder_.getPtrTy(3)), on);
   }
 }
@@ -260,7 +262,8 @@ void Lowering::lower_shared_load_rows(const Op &op) {
   Registers result;
   for_each_row_element(op, 0, *op.result()->type.layout,
                        [&](uint32_t, llvm::Value *address, llvm::Value *on) {
-                         result.push_back(load_masked(element, address, on, zero));
+                         result.push_back(on ? load_masked(element, address, on, zero)
+                                             : builder_.CreateLoad(element, address));
                        });
   define(op.result(), std::move(result));
 }

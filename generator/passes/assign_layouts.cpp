@@ -474,7 +474,7 @@ struct State {
     case Opcode::shared_load_:
       return is_staged(*op.operand(0)) ? layout_of_staged(op) : layout_of_fragment(value);
     case Opcode::shared_load_rows_:
-      return shared(rows_layout(value->type.shape, fn.warps));
+      return shared(rows_layout(value->type.shape, op.operand(0)->type.shape[1], fn.warps));
     case Opcode::wgmma_ss_:
     case Opcode::wgmma_rs_:
     case Opcode::wgmma_wait_:
@@ -747,8 +747,10 @@ struct State {
     case Opcode::shared_store_rows_: {
       const Value *rows = op->operand(0);
       Layout layout = natural(rows);
-      return demand_operand(op, 0,
-                            layout ? layout : shared(rows_layout(rows->type.shape, fn.warps)));
+      return demand_operand(
+          op, 0,
+          layout ? layout
+                 : shared(rows_layout(rows->type.shape, op->operand(1)->type.shape[1], fn.warps)));
     }
     default:
       break;

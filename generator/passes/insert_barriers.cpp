@@ -97,7 +97,14 @@ struct SharedAccess {
   bool writes = false;
   int groups_since = -1; // async_copy in flight: commits after it; else -1
   int wgmmas_since = -1; // wgmma in flight: wgmmas after it; else -1
+  // Columns of rows, whose place the last operands give: the first one, and the end.
+  const Value *length = nullptr, *first = nullptr;
+  int64_t column = 0, end = 0;
 
+  bool is_beside(const SharedAccess &other) const {
+    return length && length == other.length && first == other.first &&
+           (end <= other.column || other.end <= column);
+  }
   auto operator<=>(const SharedAccess &) const = default;
   bool in_background() const { return groups_since >= 0 || wgmmas_since >= 0; }
 };
@@ -371,6 +378,8 @@ private:
 
 bool overlap(const SharedAccess &a, const SharedAccess &b) {
   if (a.buffer == b.buffer) {
+    if (a.is_beside(b))
+      return false;
     bool comparable = a.stage.known && b.stage.known && a.stage.counter == b.stage.counter;
     return !comparable || modulo(a.stage.ahead - b.stage.ahead, stages_of(a.buffer)) == 0;
   }
@@ -400,13 +409,24 @@ StageIndex stage_of(const Value *value) {
 std::vector<SharedAccess> shared_accesses_of(const Op &op) {
   switch (op.code) {
   case Opcode::shared_load_:
-  case Opcode::shared_load_rows_:
   case Opcode::shared_gather_:
   case Opcode::cluster_load_reduce_:
     return {{op.operand(0)->op, stage_of(op.operand(1)), false}};
   case Opcode::shared_store_:
-  case Opcode::shared_store_rows_:
     return {{op.operand(1)->op, stage_of(op.operand(2)), true}};
+  case Opcode::shared_load_rows_:
+  case Opcode::shared_store_rows_: {
+    const size_t buffer = op.is(Opcode::shared_store_rows_);
+    const Type &tile = (buffer ? op.operand(0) : op.result())->type;
+    const int64_t column = op.has(attr::origin_) ? op.get(attr::origin_)[1] : 0;
+    return {{.buffer = op.operand(buffer)->op,
+             .stage = stage_of(op.operand(buffer + 1)),
+             .writes = buffer == 1,
+             .length = op.operand(buffer + 2),
+             .first = op.operand(buffer + 3),
+             .column = column,
+             .end = column + tile.shape[1]}};
+  }
   case Opcode::wgmma_ss_: {
     std::vector<SharedAccess> accesses;
     for (size_t operand : {0, 2})

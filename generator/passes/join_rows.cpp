@@ -21,14 +21,15 @@
 // between them are one range of memory, which whole vectors move, except at its two ends. Then the
 // length of a row only matters in shared memory.
 //
-// Method:  The launch takes this schedule only if the distance of rows is their length. If the range
+// Method:  The tiles of an unrolled loop are parts of the same rows. The launch takes this schedule only
+//          if the distance of rows is their length. If the range
 //          may start at any element, the flat tile starts at the vector with the first element, and
 //          the rows start as many elements later in shared memory.
 //
 //          All loads that no store precedes start together: they hide each other's latency. A store
 //          of rows comes after a barrier, which also orders it after earlier loads of the same
 //          elements by other threads.
-// Needs:   batch_programs, and promote_single_iterations: a tile has a whole row of each program.
+// Needs:   batch_programs, and unroll_loops: the tiles have whole rows of each program.
 // Ensures: a joined access moves whole vectors, and single elements of at most two vectors.
 // Limits:  loads and stores outside of loops and branches, of tiles with two axes, under a mask of
 //          one bound for the row and one for the column; not if rows are aligned, or if a vector has
@@ -56,14 +57,30 @@ using namespace ir;
 
 namespace {
 
-// A load or a store of adjacent rows.
-struct Access {
+// A load or a store of some columns of the rows.
+struct Part {
   Op *op;
-  Affine form;
-  Poly rows, length; // that exist; elements of a row
+  int64_t column; // the first
+  bool is_whole;  // no row ends in it
+};
 
-  const Value *view() const { return op->operand(0); }
-  const Shape &shape() const { return view()->type.shape; }
+// Loads or stores of adjacent rows.
+struct Access {
+  std::vector<Part> parts; // adjacent ones, in order
+  Affine form;             // of the first part
+  Poly rows;               // that exist
+  std::optional<Poly> end; // elements of a row; nothing: the row ends in a later part
+
+  Op *first() const { return parts.front().op; }
+  Op *last() const { return parts.back().op; }
+  bool is_load() const { return first()->is(Opcode::load_); }
+  const Value *view() const { return first()->operand(0); }
+  const Shape &shape() const { return view()->type.shape; } // of a part
+  const Poly &length() const { return *end; }
+  int64_t columns() const { return parts.back().column + shape()[1]; }
+  int64_t elements() const { // of the flat tile
+    return shape()[0] * int64_t(std::bit_ceil(uint64_t(columns())));
+  }
   Elem elem() const { return view()->type.elem; }
   const Poly &distance() const { return form.strides[0]; }
   int64_t vector() const { return widest_access_bytes / bytes_of(elem()); }
@@ -78,18 +95,37 @@ std::optional<Access> access_of(Op &op, const Function &fn) {
     return std::nullopt;
   std::optional<Affine> form = affine_of(view);
   std::optional<std::vector<Bound>> bounds = bounds_of(mask, 2);
-  if (!form || !form->strides[1].is_constant(1) || !bounds || bounds->size() != 2)
+  if (!form || !form->strides[1].is_constant(1) || !bounds || bounds->empty() || bounds->size() > 2)
     return std::nullopt;
   std::sort(bounds->begin(), bounds->end(),
             [](const Bound &a, const Bound &b) { return a.axis < b.axis; });
-  const bool has_both = (*bounds)[0].axis == 0 && (*bounds)[1].axis == 1;
-  Access access{&op, std::move(*form), Poly() - (*bounds)[0].before, Poly() - (*bounds)[1].before};
+  const bool is_whole = bounds->size() == 1;
+  const bool has_both = (*bounds)[0].axis == 0 && (is_whole || (*bounds)[1].axis == 1);
+  Access access{{{&op, 0, is_whole}}, std::move(*form), Poly() - (*bounds)[0].before, std::nullopt};
+  if (!is_whole)
+    access.end = Poly() - (*bounds)[1].before;
   const bool is_narrow = vector_elements(view, nullptr, fn) < access.vector();
   const bool has_vectors = access.shape()[0] >= access.vector();
   if (!has_both || !is_narrow || !has_vectors || !host_knows(access.distance()) ||
-      !host_knows(access.length))
+      (access.end && !host_knows(*access.end)))
     return std::nullopt;
   return access;
+}
+
+// Whether `next` is of the columns after those of `access`. If so, adds it.
+bool append(Access &access, const Access &next) {
+  const int64_t column = access.columns();
+  const bool is_next = next.first()->is(access.first()->code) &&
+                       next.form.base == access.form.base &&
+                       (next.form.offset - access.form.offset).is_constant(column) &&
+                       next.form.strides == access.form.strides && next.shape() == access.shape() &&
+                       next.elem() == access.elem() && next.rows == access.rows && !access.end;
+  if (!is_next)
+    return false;
+  access.parts.push_back({next.first(), column, next.parts[0].is_whole});
+  if (next.end)
+    access.end = *next.end + Poly::constant(column);
+  return true;
 }
 
 class Joining {
@@ -98,15 +134,20 @@ public:
 
   bool run() {
     for (Op *op : fn_.body->ops)
-      if (std::optional<Access> access = access_of(*op, fn_); access && max_length(*access))
-        accesses_.push_back(std::move(*access));
+      if (std::optional<Access> access = access_of(*op, fn_))
+        if (std::none_of(accesses_.begin(), accesses_.end(), [&](Access &other) {
+              return is_free_between(other, *op) && append(other, *access);
+            }))
+          accesses_.push_back(std::move(*access));
+    std::erase_if(accesses_,
+                  [&](const Access &access) { return !access.end || !max_length(access); });
     if (accesses_.empty() || !are_apart())
       return false;
     for (const Access &access : accesses_)
       require(access);
     join_loads(first_loads());
     for (const Access &access : accesses_)
-      if (access.op->is(Opcode::load_))
+      if (access.is_load())
         join_loads({&access});
       else
         join_store(access);
@@ -117,8 +158,28 @@ private:
   // --- Which accesses ---
 
   bool is_joined(const Op &op) const {
-    return std::any_of(accesses_.begin(), accesses_.end(),
-                       [&](const Access &access) { return access.op == &op; });
+    return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access &access) {
+      return std::any_of(access.parts.begin(), access.parts.end(),
+                         [&](const Part &part) { return part.op == &op; });
+    });
+  }
+
+  // Whether the parts of `access` may be accessed together with those of `next`: operations between
+  // them are to other elements, or stores that come after all of these, too.
+  bool is_free_between(const Access &access, const Op &next) {
+    bool is_free = true;
+    for (size_t i = fn_.body->position_of(access.last()) + 1; fn_.body->ops[i] != &next; i++)
+      for_each_op_in(*fn_.body->ops[i], [&](const Op &op) {
+        const Effect effect = info(op.code).effect;
+        if (effect == Effect::sync)
+          is_free = false;
+        if (effect != Effect::write && (effect != Effect::read || access.is_load()))
+          return;
+        const Overlap overlap = overlap_of(fn_, op, next);
+        const bool are_stores = op.is(Opcode::store_) && next.is(Opcode::store_);
+        is_free &= overlap == Overlap::none || (are_stores && overlap == Overlap::same_index);
+      });
+    return is_free;
   }
 
   // Whether no other access is to the same elements, so that its order with the joined accesses
@@ -131,10 +192,11 @@ private:
         if ((effect != Effect::read && effect != Effect::write) || is_joined(op))
           return;
         for (const Access &access : accesses_) {
-          const bool only_reads = effect == Effect::read && access.op->is(Opcode::load_);
-          const bool is_ordered = effect == Effect::read && access.op->is(Opcode::store_) &&
-                                  i < fn_.body->position_of(access.op);
-          is_apart &= only_reads || is_ordered || overlap_of(fn_, op, *access.op) == Overlap::none;
+          const bool only_reads = effect == Effect::read && access.is_load();
+          const bool is_ordered = effect == Effect::read && !access.is_load() &&
+                                  i < fn_.body->position_of(access.first());
+          is_apart &=
+              only_reads || is_ordered || overlap_of(fn_, op, *access.first()) == Overlap::none;
         }
       });
     return is_apart;
@@ -162,12 +224,13 @@ private:
 
   // The maximum length of rows that the flat tile has room for, after elements of the first vector.
   int64_t max_length(const Access &access) const {
-    return access.shape()[1] - !starts_aligned(access);
+    const int64_t room = access.elements() / access.shape()[0] - !starts_aligned(access);
+    return std::min(access.columns(), room);
   }
 
   void require(const Access &access) {
-    Builder builder = Builder::before(fn_, access.op);
-    builder.set_location(access.op->location);
+    Builder builder = Builder::before(fn_, access.first());
+    builder.set_location(access.first()->location);
     auto require_equal = [&](Value *a, Value *b) {
       builder.create(Opcode::launch_requires_, {a, b})
           ->set(attr::text_, "rows follow one another without a gap");
@@ -178,10 +241,10 @@ private:
       required_.push_back(condition);
       return !found;
     };
-    Value *length = builder.cast(emit(builder, access.length), Elem::i32);
-    if (!(access.distance() == access.length) && is_new({access.distance(), access.length}))
+    Value *length = builder.cast(emit(builder, access.length()), Elem::i32);
+    if (!(access.distance() == access.length()) && is_new({access.distance(), access.length()}))
       require_equal(builder.cast(emit(builder, access.distance()), Elem::i32), length);
-    if (is_new({access.length, Poly::constant(max_length(access))})) {
+    if (is_new({access.length(), Poly::constant(max_length(access))})) {
       Value *most = builder.i32(max_length(access));
       require_equal(builder.binary(Opcode::max_, length, most), most);
     }
@@ -222,9 +285,9 @@ private:
 
   Range range(Builder &builder, const Access &access) {
     const int64_t vector = access.vector();
-    const Shape shape = {access.shape()[0] * access.shape()[1]};
+    const Shape shape = {access.elements()};
     auto *base = const_cast<Value *>(access.form.base);
-    Value *most = builder.i64(access.shape()[0]), *length = emit(builder, access.length);
+    Value *most = builder.i64(access.shape()[0]), *length = emit(builder, access.length());
     Value *rows = builder.binary(Opcode::min_, emit(builder, access.rows), most);
     Value *end = at_least_zero(builder, builder.mul(rows, length)); // in the flat tile
     Value *start = emit(builder, access.form.offset);               // of the flat tile in memory
@@ -291,7 +354,7 @@ private:
       if (may_change)
         break;
       for (const Access &access : accesses_)
-        if (access.op == op && is_known_at(access, loads.empty() ? op : loads[0]->op))
+        if (access.first() == op && is_known_at(access, loads.empty() ? op : loads[0]->first()))
           loads.push_back(&access);
     }
     return loads;
@@ -309,7 +372,7 @@ private:
       });
     };
     return is_before(access.form.base) && are_before(access.form.offset) &&
-           are_before(access.rows) && are_before(access.length);
+           are_before(access.rows) && are_before(access.length());
   }
 
   void join_loads(const std::vector<const Access *> &loads) {
@@ -322,19 +385,19 @@ private:
     };
     std::vector<Joined> all;
     for (const Access *access : loads)
-      if (joined_.insert(access->op).second)
+      if (joined_.insert(access->first()).second)
         all.push_back({access, {}, nullptr, {}, nullptr});
     if (all.empty())
       return;
-    Builder builder = Builder::before(fn_, all[0].access->op);
+    Builder builder = Builder::before(fn_, all[0].access->first());
     auto load = [&](const Access &access, Value *view, Value *mask) {
       const Type type = Type::tile(access.elem(), view->type.shape);
       Op *made = builder.create(Opcode::load_, {view, mask, builder.filled(type, 0)}, {type});
-      keep_cache_hint(*made, *access.op);
+      keep_cache_hint(*made, *access.first());
       return made->result();
     };
     for (Joined &one : all) {
-      builder.set_location(one.access->op->location);
+      builder.set_location(one.access->first()->location);
       one.range = range(builder, *one.access);
       one.flat = load(*one.access, one.range.view, one.range.mask);
       for (const Rest &rest : one.range.rests)
@@ -350,31 +413,47 @@ private:
         builder.create(
             Opcode::shared_store_rows_,
             {one.rests[i], one.buffer, stage, one.range.rests[i].length, one.range.rests[i].first});
-    for (const Joined &one : all) {
-      Op &old = *one.access->op;
-      Builder at = Builder::before(fn_, &old);
-      at.set_location(old.location);
-      Op *rows =
-          at.create(Opcode::shared_load_rows_,
-                    {one.buffer, stage, one.range.length, one.range.first}, {old.result()->type});
-      rows->result()->name = old.result()->name;
-      Value *loaded = rows->result();
-      if (Value *other = old.operand_or_null(2); other && !is_zero(other))
-        loaded = at.select(old.operand(1), loaded, other);
-      replace_uses(*fn_.body, old.result(), loaded);
-      erase(&old);
-    }
+    for (const Joined &one : all)
+      for (const Part &part : one.access->parts) {
+        Op &old = *part.op;
+        Builder at = Builder::before(fn_, &old);
+        at.set_location(old.location);
+        Op *rows =
+            at.create(Opcode::shared_load_rows_,
+                      {one.buffer, stage, one.range.length, one.range.first}, {old.result()->type});
+        set_place(*rows, part);
+        rows->result()->name = old.result()->name;
+        Value *loaded = rows->result();
+        if (Value *other = old.operand_or_null(2); other && !is_zero(other))
+          loaded = at.select(old.operand(1), loaded, other);
+        replace_uses(*fn_.body, old.result(), loaded);
+        erase(&old);
+      }
+  }
+
+  static void set_place(Op &rows, const Part &part) {
+    if (part.column)
+      rows.set(attr::origin_, std::vector<int64_t>{0, part.column});
+    if (part.is_whole)
+      rows.set(attr::whole_);
   }
 
   void join_store(const Access &access) {
-    Builder builder = Builder::before(fn_, access.op);
-    builder.set_location(access.op->location);
-    const Range range = this->range(builder, access);
-    Value *rows = buffer(builder, range), *stage = builder.i32(0);
-    builder.create(Opcode::shared_store_rows_,
-                   {access.op->operand(1), rows, stage, range.length, range.first});
+    Builder before = Builder::before(fn_, access.first());
+    before.set_location(access.first()->location);
+    const Range range = this->range(before, access);
+    Value *rows = buffer(before, range), *stage = before.i32(0);
+    for (const Part &part : access.parts) {
+      Builder at = Builder::before(fn_, part.op);
+      at.set_location(part.op->location);
+      set_place(*at.create(Opcode::shared_store_rows_,
+                           {part.op->operand(1), rows, stage, range.length, range.first}),
+                part);
+    }
+    Builder builder = Builder::before(fn_, access.last());
+    builder.set_location(access.last()->location);
     auto store = [&](Value *view, Value *value, Value *mask) {
-      keep_cache_hint(*builder.store(view, value, mask), *access.op);
+      keep_cache_hint(*builder.store(view, value, mask), *access.first());
     };
     Op *flat = builder.create(Opcode::shared_load_, {rows, stage}, {range.type});
     flat->set(attr::perm_, std::vector<int64_t>{0});
@@ -386,7 +465,8 @@ private:
           builder.create(Opcode::shared_load_rows_, {rows, stage, rest.length, rest.first}, {type});
       store(rest.view, load->result(), rest.mask);
     }
-    erase(access.op);
+    for (const Part &part : access.parts)
+      erase(part.op);
   }
 
   Function &fn_;

@@ -33,7 +33,6 @@
 #include "passes/pipeline_loops.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_through_registers.h"
-#include "passes/promote_single_iterations.h"
 #include "passes/remove_dead_code.h"
 #include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
@@ -52,6 +51,7 @@
 #include "passes/swap_operands.h"
 #include "passes/swizzle_programs.h"
 #include "passes/unpipeline_loops.h"
+#include "passes/unroll_loops.h"
 #include "passes/uplift_while_to_for.h"
 
 #include "ir/parser.h"
@@ -110,14 +110,14 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // Without a matmul, split_loops_in_cluster gives it a cluster of blocks, and batch_programs gives
   // a block several programs side by side. align_tiles makes loops over a row access whole vectors.
   // It comes before split_loops_in_cluster, which changes the counters of the loops, and before
-  // promote_single_iterations, which removes the loops. Then join_rows moves the rows of a block's
+  // unroll_loops, which removes the loops. Then join_rows moves the rows of a block's
   // programs as one range. swizzle_programs gives blocks that run at the same time programs that
   // share operands in the L2 cache.
   run("store_loop_partials", store_loop_partials, schedule);
   run("batch_programs", batch_programs, schedule);
   run("align_tiles", align_tiles);
   run("split_loops_in_cluster", split_loops_in_cluster, schedule);
-  run("promote_single_iterations", promote_single_iterations, schedule);
+  run("unroll_loops", unroll_loops, schedule);
   run("join_rows", join_rows, schedule);
   run("remove_dead_code", remove_dead_code);
   run("swizzle_programs", swizzle_programs, schedule);

@@ -7,6 +7,13 @@
 
 namespace tritonc {
 
+/// The iterations of loops that schedules unroll. A row of a power of two of elements is one tile.
+/// Tiles of 5/8, 6/8 and 7/8 of it waste less on shorter rows.
+inline constexpr int64_t unrolled_iterations[] = {1, 3, 5, 7};
+
+/// Whether a block has several programs whose loops have `iterations` iterations.
+bool has_batch(const ir::Function &canonical, int64_t iterations, const Gpu &gpu);
+
 /// Programs with few elements, side by side in a block of ElementwiseTimes::batch_elements; if
 /// join_rows can change the function, also with joined rows. `canonical` has no matmul. Nothing if a
 /// program has too many elements, or neither loops nor reductions, or if batch_programs cannot

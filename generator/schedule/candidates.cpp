@@ -21,8 +21,9 @@
 #include "ir/checks.h"
 #include "passes/align_tiles.h"
 #include "passes/pipeline.h"
-#include "passes/promote_single_iterations.h"
+#include "passes/select_mma.h"
 #include "passes/stage_repeated_loads.h"
+#include "passes/unroll_loops.h"
 #include "schedule/batched.h"
 #include "schedule/cluster.h"
 #include "schedule/cost_formulas.h"
@@ -84,13 +85,20 @@ std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others
 // if its cost is unknown.
 std::optional<Candidate> one_program_schedule(const Function &fn, const Schedule &schedule,
                                               const Traffic &traffic, const Gpu &gpu) {
-  const bool once = schedule.one_iteration || schedule.staged;
+  const bool once = schedule.iterations || schedule.staged;
   std::optional<BlockWork> work =
       work_of_blocks(fn, all_programs(), once ? traffic.once : traffic.all, gpu);
   if (!work)
     return std::nullopt;
   Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
   return Candidate{.schedule = schedule, .cost = std::move(cost), .work = std::move(work)};
+}
+
+// Whether a thread has registers for the tiles of all iterations.
+bool fits_registers(const Function &fn, int64_t iterations) {
+  constexpr int64_t max_of_thread = 64;
+  const int64_t elements = elements_of_largest_tile(fn);
+  return iterations * elements <= max_of_thread * 32 * warps_for_tile(elements);
 }
 
 // The schedules of a kernel without a matmul.
@@ -109,8 +117,12 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
       candidates.push_back(std::move(*candidate));
   };
   append(candidates, batched_schedules(canonical, traffic, gpu));
-  if (Function once = clone(aligned); find_repeated_loads(once) && try_promoting(once))
-    add(one_program_schedule(once, {.one_iteration = true}, traffic, gpu));
+  for (int64_t iterations : unrolled_iterations)
+    if (Function once = clone(aligned);
+        (iterations == 1 ||
+         (!has_batch(canonical, iterations, gpu) && fits_registers(once, iterations))) &&
+        find_repeated_loads(once) && try_unrolling(once, iterations))
+      add(one_program_schedule(once, {.iterations = iterations}, traffic, gpu));
   if (Function staged = clone(aligned); try_staging_loads(staged, gpu))
     add(one_program_schedule(staged, {.staged = true}, traffic, gpu));
   std::vector<Candidate> split = split_loop_schedules(canonical, *baseline->work, gpu);

@@ -37,7 +37,7 @@ struct Traffic {
 /// `canonical`: a result of canonical_form.
 Traffic traffic_of(const ir::Function &canonical);
 
-/// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_promoting or
+/// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_unrolling or
 /// try_staging_loads, with a launch of `blocks` that reads and writes so many `bytes`.
 /// Nothing if the host cannot compute the iterations of all loops, or if there is a `dot`:
 /// cost_model.h has the cost of matmuls.

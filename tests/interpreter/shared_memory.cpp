@@ -112,9 +112,13 @@ void Machine::for_each_row_element(const Op &op, size_t buffer, const Shape &sha
   const Element &length = scalar(op.operand(buffer + 2)), &first = scalar(op.operand(buffer + 3));
   if (length.poison || first.poison)
     return find(Report::Kind::poison_address, op, -1, "the place of its rows was never there");
+  const int64_t origin = op.has(attr::origin_) ? op.get(attr::origin_)[1] : 0;
+  const int64_t left = length.integer - origin; // in a row
+  if (op.has(attr::whole_) && left < shape[1])
+    return find(Report::Kind::bad_slot, op, -1, "a row that ends within the tile");
   for (int64_t row = 0; stage_start && row < shape[0]; row++)
-    for (int64_t column = 0; column < std::min(shape[1], length.integer); column++) {
-      const int64_t at = first.integer + row * length.integer + column;
+    for (int64_t column = 0; column < std::min(shape[1], left); column++) {
+      const int64_t at = first.integer + row * length.integer + origin + column;
       if (at < 0 || at >= op.operand(buffer)->type.shape[1])
         return find(Report::Kind::bad_slot, op, -1,
                     "element " + std::to_string(at) + " of a stage");

@@ -66,6 +66,23 @@ TEST_CASE("rows in shared memory: follow one another, and end in zeros when load
   CHECK(ran("%three", "%three").kinds() == std::vector{Kind::bad_slot});
 }
 
+TEST_CASE("rows in shared memory: a tile of some columns") {
+  auto ran = [](const std::string &place) {
+    return Ran("%three = constant {value = 3} : i32\n %one = constant {value = 1} : i32\n"
+               "%s = shared_alloc : shared<f32>[1,8]\n %a = load %p : f32[8]\n"
+               "shared_store %a, %s, %zero\n"
+               "%t = shared_load_rows %s, %zero, %three, %one {" +
+               place +
+               "} : f32[2,2]\n %m = neg %t : f32[2,2]\n"
+               "shared_store_rows %m, %s, %zero, %three, %one {" +
+               place + "}\n %all = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n" +
+               "store %q, %all");
+  };
+  CHECK(ran("origin = [0,2]").y() == std::vector<double>{0, 1, 2, -3, 4, 5, -6, 7});
+  CHECK(ran("origin = [0,1], whole = 1").y() == std::vector<double>{0, 1, -2, -3, 4, -5, -6, 7});
+  CHECK(ran("origin = [0,2], whole = 1").kinds() == std::vector(2, Kind::bad_slot));
+}
+
 TEST_CASE("shared_store: part of a stage keeps the rest") {
   Ran ran("%s = shared_alloc : shared<f32>[1,2,4]\n %a = load %p : f32[8]\n"
           "%r = reshape %a : f32[2,4]\n shared_store %r, %s, %zero\n %m = neg %r : f32[2,4]\n"

@@ -5,8 +5,8 @@
 #include "ir/schedule.h"
 #include "passes/align_tiles.h"
 #include "passes/pipeline.h"
-#include "passes/promote_single_iterations.h"
 #include "passes/split_loops_in_cluster.h"
+#include "passes/unroll_loops.h"
 #include "schedule/candidates.h"
 #include "schedule/cluster.h"
 
@@ -32,8 +32,8 @@ inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gp
     return schedules;
   ir::Function divided = ir::clone(canonical);
   align_tiles(divided);
-  if (try_splitting_loops(divided, 2); clusters[0].staged && try_promoting(divided))
-    clusters.push_back({.cluster = 2, .one_iteration = true});
+  if (try_splitting_loops(divided, 2); clusters[0].staged && try_unrolling(divided, 1))
+    clusters.push_back({.cluster = 2, .iterations = 1});
   for (Schedule &schedule : clusters)
     if (std::find(schedules.begin(), schedules.end(), schedule) == schedules.end())
       schedules.insert(schedules.end() - 1, std::move(schedule));

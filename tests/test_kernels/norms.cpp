@@ -17,7 +17,9 @@ constexpr double epsilon = 3;
 // Lengths: less than a tile, one tile, several tiles; all even.
 std::vector<int> lengths(const Variant &variant) {
   int size = variant.number("SIZE");
-  return {2, 12, size, 2 * size + 10};
+  std::vector<int> result = {2, 12, size, 2 * size + 10};
+  add_unrolled_lengths(result, size, 4);
+  return result;
 }
 
 // Equal numbers of 1 and -1, shuffled.

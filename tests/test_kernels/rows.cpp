@@ -17,7 +17,9 @@ constexpr double far_below = -4096;
 // Lengths: less than a tile, one tile, several tiles.
 std::vector<int> lengths(const Variant &variant) {
   int size = variant.number("SIZE");
-  return {1, 12, size, 2 * size + 9};
+  std::vector<int> result = {1, 12, size, 2 * size + 9};
+  add_unrolled_lengths(result, size, 3);
+  return result;
 }
 
 template <typename Fill> Run run_of_rows(int n, Fill fill, int count = rows) {

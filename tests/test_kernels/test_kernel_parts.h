@@ -44,8 +44,19 @@ struct Matrix {
   size_t extent() const { return rows && columns ? at(rows - 1, columns - 1) + 1 : 0; }
 };
 
-/// The distance of rows of `n` elements. Short rows have no gaps, so that a block can join them.
-inline int64_t distance(int64_t n, int64_t gap) { return n < 16 ? n : n + gap; }
+/// The distance of rows of `n` elements. Short rows, and rows of some lengths, have no gaps, so that a
+/// block can join them.
+inline int64_t distance(int64_t n, int64_t gap) {
+  return n < 16 || n % 8 == 4 || n % 8 == 5 ? n : n + gap;
+}
+
+/// Lengths of rows of 3, 5 and 7 tiles, without a gap between the rows. `less`: elements of the last
+/// tile that do not exist.
+inline void add_unrolled_lengths(std::vector<int> &lengths, int size, int less) {
+  for (int tiles : {3, 5, 7})
+    if (size <= 1024)
+      lengths.push_back(tiles * size - less);
+}
 
 /// Adds a matrix with random values, or without values.
 inline Matrix add_matrix(Memory &memory, const char *name, const Numbers &numbers, int64_t rows,

@@ -377,7 +377,9 @@ std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const S
       });
     };
   };
-  std::vector<Run> runs = runs_by_row({1, 12, size, 2 * size + 9}, fill);
+  std::vector<int> lengths = {1, 12, size, 2 * size + 9};
+  add_unrolled_lengths(lengths, size, 3);
+  std::vector<Run> runs = runs_by_row(lengths, fill);
   if (size <= 64) // a block runs many programs: with 64 of them, there are two blocks
     for (int n : {11, 12}) {
       runs.push_back(std::move(runs_by_row({n}, fill, 67)[0]));
@@ -390,7 +392,9 @@ std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const S
 // 2, and everything is exact.
 std::vector<Run> layer_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
   int size = variant.number("SIZE");
-  return runs_by_row({2, 12, size, 2 * size + 10}, [&](Run &run, int m, int n) {
+  std::vector<int> lengths = {2, 12, size, 2 * size + 10};
+  add_unrolled_lengths(lengths, size, 4);
+  return runs_by_row(lengths, [&](Run &run, int m, int n) {
     Numbers numbers = {variant.type()};
     Matrix x = add_matrix(run.memory, "x", numbers, m, n, distance(n, 3), nullptr);
     Matrix gain = add_matrix(run.memory, "gain", numbers, 1, n, n, &random);

@@ -207,13 +207,22 @@ TEST_CASE("memory_layout: narrows accesses to use all threads") {
 TEST_CASE("rows_layout: adjacent lanes have a row, and all threads have elements") {
   struct {
     Shape shape;
+    int64_t elements;
     int warps;
     int lanes, columns; // per row; of a thread in a row
-  } cases[] = {{{128, 32}, 4, 4, 8},  {{64, 64}, 4, 8, 8},    {{32, 128}, 4, 16, 8},
-               {{8, 512}, 4, 32, 16}, {{4, 1024}, 4, 32, 32}, {{1, 8}, 4, 8, 1}};
-  for (const auto &[shape, warps, lanes, columns] : cases) {
+  } cases[] = {{{128, 32}, 4096, 4, 4, 8},
+               {{64, 64}, 4096, 4, 8, 8},
+               {{32, 128}, 4096, 4, 16, 8},
+               {{8, 512}, 4096, 4, 32, 16},
+               {{4, 1024}, 4096, 4, 32, 32},
+               {{1, 8}, 4096, 4, 8, 1},
+               // Some columns of a row.
+               {{64, 16}, 4096, 4, 8, 2},
+               {{64, 8}, 4096, 4, 8, 1},
+               {{8, 64}, 4096, 4, 32, 2}};
+  for (const auto &[shape, elements, warps, lanes, columns] : cases) {
     CAPTURE(shape[0]);
-    LinearLayout layout = rows_layout(shape, warps);
+    LinearLayout layout = rows_layout(shape, elements, warps);
     std::set<FlatIndex> all, of_row, of_thread;
     for (uint32_t warp = 0; warp < uint32_t(warps); warp++)
       for (uint32_t lane = 0; lane < 32; lane++)

@@ -38,16 +38,17 @@ TEST_CASE("text_of: batched has the number of programs") {
 
 TEST_CASE("text_of: says how a program reuses tiles of several loops") {
   CHECK(text_of(Schedule{.staged = true}) == "staged");
-  CHECK(text_of(Schedule{.one_iteration = true}) == "one iteration");
+  CHECK(text_of(Schedule{.iterations = 1}) == "one iteration");
+  CHECK(text_of(Schedule{.iterations = 3}) == "3 iterations");
   CHECK(text_of(Schedule{.cluster = 8}) == "cluster of 8");
   CHECK(text_of(Schedule{.cluster = 8, .staged = true}) == "cluster of 8, staged");
-  CHECK(text_of(Schedule{.cluster = 4, .one_iteration = true}) == "cluster of 4, one iteration");
+  CHECK(text_of(Schedule{.cluster = 4, .iterations = 1}) == "cluster of 4, one iteration");
+  CHECK(text_of(
+            Schedule{.kind = Schedule::Kind::batched, .coarsening = {64, 1, 1}, .iterations = 1}) ==
+        "64 programs per block, one iteration");
   CHECK(text_of(Schedule{.kind = Schedule::Kind::batched,
                          .coarsening = {64, 1, 1},
-                         .one_iteration = true}) == "64 programs per block, one iteration");
-  CHECK(text_of(Schedule{.kind = Schedule::Kind::batched,
-                         .coarsening = {64, 1, 1},
-                         .one_iteration = true,
+                         .iterations = 1,
                          .joined_rows = true}) ==
         "64 programs per block, one iteration, joined rows");
 }
@@ -75,7 +76,7 @@ TEST_CASE("text_of: shows the differences within one kind") {
 TEST_CASE("Schedule: a baseline reuses no tiles, and has no clusters") {
   CHECK(Schedule{}.is_baseline());
   CHECK_FALSE(Schedule{.staged = true}.is_baseline());
-  CHECK_FALSE(Schedule{.one_iteration = true}.is_baseline());
+  CHECK_FALSE(Schedule{.iterations = 1}.is_baseline());
   CHECK_FALSE(Schedule{.cluster = 2}.is_baseline());
   CHECK_FALSE(warp_specialized().is_baseline());
 }

@@ -313,6 +313,9 @@ TEST_CASE("verify: types of operands and results") {
        "many elements"},
       {"%1 = shared_alloc : shared<f32>[1,64]\n shared_store_rows %s, %1, %n, %n, %l",
        "the length of a row and the first element are i32"},
+      {"%1 = shared_alloc : shared<f32>[1,64]\n"
+       "shared_store_rows %s, %1, %n, %n, %n {origin = [1,0]}",
+       "the {origin} is in the first row"},
       {"%1 = shared_alloc : shared<f32>[1,64]\n shared_store_rows %s, %1, %l, %n, %n",
        "a stage index is an i32"},
       {"%1 = stage_index %n {offset = 0, stages = 0} : i32", "{stages} is positive"},

@@ -144,7 +144,7 @@ TEST_CASE("KernelCache: find and find_code return what was kept") {
                                         .partials = SplitKPartials{{1, 2, 1}, {1, 0}},
                                         .blocks_per_sm = 2,
                                         .staged = true,
-                                        .one_iteration = true,
+                                        .iterations = 1,
                                         .joined_rows = true,
                                         .epilogue_stages = 1},
                            .warnings = {{{Message::spills, {"f", "sm_90a"}},

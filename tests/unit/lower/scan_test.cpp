@@ -78,16 +78,25 @@ TEST_CASE("gather: one element per load, index always in bounds") {
 }
 
 TEST_CASE("rows in shared memory: no access after the end of a row") {
-  std::string text =
-      lowered("layout #0 [16,16] reg (0,4) (0,8) (8,0) lane (0,1) (0,2) (1,0) (2,0) (4,0) warp\n"
-              "layout #1 [256] offset (1) (2) (4) (8) (16) (32) (64) (128)\n"
-              "func @f(%n: i32) warps 1 shared 512 {\n"
-              "%z = constant {value = 0} : i32\n"
-              "%s = shared_alloc {address = 0} : shared<f16>[1,256] #1\n"
-              "%a = shared_load_rows %s, %z, %n, %z : f16[16,16] #0\n barrier\n"
-              "shared_store_rows %a, %s, %z, %n, %z\n return\n}");
+  auto text_with = [](const std::string &place) {
+    return lowered(
+        "layout #0 [16,16] reg (0,4) (0,8) (8,0) lane (0,1) (0,2) (1,0) (2,0) (4,0) warp\n"
+        "layout #1 [256] offset (1) (2) (4) (8) (16) (32) (64) (128)\n"
+        "func @f(%n: i32) warps 1 shared 512 {\n"
+        "%z = constant {value = 0} : i32\n"
+        "%s = shared_alloc {address = 0} : shared<f16>[1,256] #1\n"
+        "%a = shared_load_rows %s, %z, %n, %z" +
+        place +
+        " : f16[16,16] #0\n barrier\n"
+        "shared_store_rows %a, %s, %z, %n, %z" +
+        place + "\n return\n}");
+  };
+  std::string text = text_with("");
   CHECK(count(text, "load half, ptr addrspace(3)") == 8);
   CHECK(count(text, "store half ") == 8);
   CHECK(count(text, "icmp slt i32") == 16);
   CHECK(count(text, "br i1") == 16);
+  text = text_with(" {whole = 1}");
+  CHECK(count(text, "load half, ptr addrspace(3)") == 8);
+  CHECK(count(text, "icmp slt i32") == 0);
 }

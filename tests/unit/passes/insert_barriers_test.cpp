@@ -72,6 +72,14 @@ TEST_CASE("insert_barriers: rows wait for the stores before them") {
   becomes(store + load, store + "barrier\n" + load);
   becomes(store + load + rows, store + "barrier\n" + load + "barrier\n" + rows);
   unchanged(load);
+  // Columns of the same rows, beside one another or not, and columns of other rows.
+  const std::string beside = "shared_store_rows %g, %s, %z, %n, %z {origin = [0,8]}\n",
+                    across = "shared_store_rows %g, %s, %z, %n, %z {origin = [0,4]}\n",
+                    other = "shared_store_rows %g, %s, %z, %z, %z {origin = [0,8]}\n";
+  const std::string start = load + "barrier\n" + rows;
+  unchanged(start + beside);
+  becomes(start + across, start + "barrier\n" + across);
+  becomes(start + other, start + "barrier\n" + other);
 }
 
 TEST_CASE("insert_barriers: store waits for loads and stores before it") {

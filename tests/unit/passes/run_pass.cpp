@@ -29,7 +29,6 @@
 #include "passes/pipeline_loops.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_through_registers.h"
-#include "passes/promote_single_iterations.h"
 #include "passes/remove_dead_code.h"
 #include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
@@ -48,6 +47,7 @@
 #include "passes/swap_operands.h"
 #include "passes/swizzle_programs.h"
 #include "passes/unpipeline_loops.h"
+#include "passes/unroll_loops.h"
 #include "passes/uplift_while_to_for.h"
 
 #include <functional>
@@ -103,7 +103,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(pipeline_loops),
       PASS(prefetch_dot_operands),
       PASS(prefetch_through_registers),
-      PASS(promote_single_iterations),
+      PASS(unroll_loops),
       PASS(remove_dead_code),
       PASS(rescale_per_thread),
       PASS(select_mma),

@@ -2,9 +2,9 @@
 
 #include "interpreter/interpreter.h"
 #include "passes/align_tiles.h"
-#include "passes/promote_single_iterations.h"
 #include "passes/split_loops_in_cluster.h"
 #include "passes/stage_repeated_loads.h"
+#include "passes/unroll_loops.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -144,7 +144,7 @@ void check_results(const Parts &parts, bool are_equally_long = true, bool aligne
         CHECK(difference(expected.memory, found.memory) == "");
         if (n == 0 || n > 8 * blocks || !are_equally_long)
           continue;
-        REQUIRE(try_promoting(divided)); // each block has one iteration
+        REQUIRE(try_unrolling(divided, 1)); // each block has one iteration
         check_rules(divided);
         found = interpret(divided, n, in_place);
         CHECK(found.reports == "");

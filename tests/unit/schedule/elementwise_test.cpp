@@ -212,7 +212,21 @@ TEST_CASE("candidate_schedules: loops over one row load it once") {
     CAPTURE(gpu);
     CHECK(all_names(two_loops(64), gpu) ==
           Names{"64 programs per block, one iteration, joined rows",
-                "64 programs per block, one iteration", "one iteration", "staged", "baseline"});
+                "64 programs per block, one iteration",
+                "16 programs per block, 3 iterations, joined rows",
+                "16 programs per block, 3 iterations",
+                "8 programs per block, 5 iterations, joined rows",
+                "8 programs per block, 5 iterations",
+                "8 programs per block, 7 iterations, joined rows",
+                "8 programs per block, 7 iterations", "one iteration", "staged", "baseline"});
+    // A program per block where no block has several, as far as a thread has registers for its
+    // elements.
+    CHECK(all_names(two_loops(512), gpu) ==
+          Names{"8 programs per block, one iteration, joined rows",
+                "8 programs per block, one iteration", "one iteration", "3 iterations",
+                "5 iterations", "7 iterations", "staged", "baseline"});
+    CHECK(all_names(two_loops(2048), gpu) ==
+          Names{"one iteration", "3 iterations", "staged", "baseline"});
     CHECK(all_names(two_loops(4096), gpu) == Names{"one iteration", "staged", "baseline"});
   }
 }
@@ -220,7 +234,7 @@ TEST_CASE("candidate_schedules: loops over one row load it once") {
 TEST_CASE("candidate_schedules: one loop, or loops over several rows, load as they do") {
   auto load_once = [](const std::string &text) {
     for (const Found &schedule : schedules(text))
-      if (schedule.staged || (schedule.one_iteration && !schedule.joined_rows))
+      if (schedule.staged || (schedule.iterations && !schedule.joined_rows))
         return true;
     return false;
   };
@@ -342,7 +356,9 @@ TEST_CASE("elementwise cost: what all programs load does not come from memory") 
 
 TEST_CASE("elementwise cost: staged loops wait for no loads") {
   std::vector<Found> found = schedules(two_loops_and_a_row(1024));
-  const BlockWork &staged = *found[2].work_of_a_block, &baseline = *found[3].work_of_a_block;
+  REQUIRE(found[found.size() - 2].staged);
+  const BlockWork &staged = *found[found.size() - 2].work_of_a_block,
+                  &baseline = *found.back().work_of_a_block;
   auto value = [](const Expr &expr) { return value_of(expr, 1, 8192); };
   CHECK(value(*baseline.iterations) == 16);
   CHECK(value(baseline.waits) == 16);
@@ -355,19 +371,22 @@ TEST_CASE("elementwise cost: staged loops wait for no loads") {
 TEST_CASE("elementwise cost: a row that is loaded once needs less of memory") {
   std::vector<Found> found = schedules(two_loops_and_a_row(1024));
   REQUIRE(all_names(two_loops_and_a_row(1024)) ==
-          std::vector<std::string>{"4 programs per block, one iteration", "one iteration", "staged",
+          std::vector<std::string>{"4 programs per block, one iteration", "one iteration",
+                                   "3 iterations", "5 iterations", "7 iterations", "staged",
                                    "baseline"});
   auto bytes = [&](const Found &schedule, int64_t n) {
     return value_of(schedule.work_of_a_block->bytes, 1, n);
   };
   const int64_t tile = 1024 * 4, result = 4;
-  const Found &several = found[0], &once = found[1], &staged = found[2], &baseline = found[3];
+  const Found &several = found[0], &once = found[1], &three = found[2], &staged = found[5],
+              &baseline = found[6];
   for (int64_t tiles : {1, 3}) {
     CHECK(bytes(baseline, 1024 * tiles) == 3 * tile * tiles + result);
     CHECK(bytes(staged, 1024 * tiles) == 2 * tile * tiles + result);
   }
   CHECK(bytes(once, 1024) == 2 * tile + result);
   CHECK(bytes(several, 1024) == 2 * tile + result);
+  CHECK(bytes(three, 3 * 1024) == 3 * 2 * tile + result);
   // Memory limits many long rows.
   CHECK(value_of(*staged.cost, 100000, 8192) < value_of(*baseline.cost, 100000, 8192));
   CHECK(value_of(*once.cost, 100000, 1024) < value_of(*staged.cost, 100000, 1024));

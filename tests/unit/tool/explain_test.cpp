@@ -358,16 +358,18 @@ __global__ void f(float *x __readonly, float *y, int n) {
   CHECK(
       explain(result.kernels[0], *find_gpu("80"), " for sm_80:") ==
       "`f` for sm_80:\n"
-      "  note: one iteration: for launches in which each loop runs once; then several loops share "
-      "the tiles that they load\n"
+      "  note: one iteration: for launches whose loops have this number of iterations; then "
+      "several "
+      "loops share the tiles that they load\n"
       "  note: staged: tiles that several loops load stay in shared memory, if it has room for all "
       "iterations\n"
       "  note: baseline: sm_80 has no TMA\n");
   CHECK(
       explain(result.kernels[0], *find_gpu("90a"), " for sm_90a:") ==
       "`f` for sm_90a:\n"
-      "  note: one iteration: for launches in which each loop runs once; then several loops share "
-      "the tiles that they load\n"
+      "  note: one iteration: for launches whose loops have this number of iterations; then "
+      "several "
+      "loops share the tiles that they load\n"
       "  note: staged: tiles that several loops load stay in shared memory, if it has room for all "
       "iterations\n"
       "  note: cluster of 8, staged: the blocks of a cluster divide the loops of a program, and "
