@@ -100,9 +100,12 @@ struct Search {
   }
 
   std::vector<Op *> loads_of_tile(Op *load) {
-    std::vector<Op *> loads = {load};
     if (change_by(fn, *first, *load) != Change::none)
-      return loads;
+      return {load};
+    std::vector<Op *> loads = {load};
+    for (Op *repeat : repeats_in(*first, *load))
+      if (repeat != load)
+        loads.push_back(repeat);
     for (Op *op : later) {
       Change change = change_by(fn, *op, *load);
       bool is_loop = op->is(Opcode::for_loop_) && same(first->operand(0), op->operand(0));
@@ -133,10 +136,14 @@ std::optional<RepeatedLoads> find_repeated_loads(Function &fn) {
       bool is_of_type =
           load->is(Opcode::load_) &&
           (found.tiles.empty() || found.tiles[0][0]->result()->type == load->result()->type);
-      if (!is_of_type || !is_movable(*load, *loop->blocks[0]))
+      bool is_known =
+          std::any_of(found.tiles.begin(), found.tiles.end(), [&](const std::vector<Op *> &loads) {
+            return std::find(loads.begin(), loads.end(), load) != loads.end();
+          });
+      if (!is_of_type || is_known || !is_movable(*load, *loop->blocks[0]))
         continue;
       std::vector<Op *> loads = search.loads_of_tile(load);
-      if (loads.size() > 1)
+      if (loads.back()->parent != load->parent)
         found.tiles.push_back(std::move(loads));
     }
     if (!found.tiles.empty())

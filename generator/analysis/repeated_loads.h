@@ -14,7 +14,8 @@ namespace tritonc {
 /// iteration t each of the loops loads the same elements, and no store in between changes them.
 struct RepeatedLoads {
   ir::Op *first; // the first of the loops
-  /// For each tile, its loads in order; the first is in `first`. All tiles have one type.
+  /// For each tile, its loads: one of `first`, others of `first`, and those of later loops in order. A
+  /// load belongs to one tile. All tiles have one type.
   std::vector<std::vector<ir::Op *>> tiles;
 };
 

@@ -20,9 +20,9 @@
 // a row of 40 than one tile of 64.
 //
 // Method:  The launch takes this schedule only if each loop runs schedule.iterations times. Copies of
-//          the loop's code take the place of the loop. Loads that no earlier iteration can change
-//          come first, so they hide each other's latency. A load of the same elements as an earlier
-//          load becomes that load.
+//          the loop's code take the place of the loop. Of several iterations, the loads that no
+//          earlier iteration can change come first, so they hide each other's latency. A load of the
+//          same elements as an earlier load becomes that load.
 //
 //          The number of iterations is that of started tiles. So it tells that all tiles but the last
 //          are whole: their comparisons are true. A minimum, a maximum, or a sum from zero starts from
@@ -102,7 +102,8 @@ public:
         not_negative_(not_negative(loop->operand(0), iterations)), copies_(size_t(iterations)) {}
 
   void run() {
-    const std::set<const Op *> first = first_loads();
+    const std::set<const Op *> first =
+        copies_.size() > 1 ? first_loads() : std::set<const Op *>(); // one keeps its order
     for (size_t t = 0; t < copies_.size(); t++) {
       builder_.set_location(loop_->location);
       copies_[t][body_.arguments[0]] = builder_.i32(int64_t(t));

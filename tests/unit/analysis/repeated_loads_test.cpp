@@ -82,6 +82,18 @@ TEST_CASE("repeated loads: a repeat has its own values of masked-off elements") 
   CHECK(repeat("load %v, %m, %zero", "load %w, %m, %ones") == "select");
 }
 
+TEST_CASE("repeated loads: two loads of a loop are of one tile") {
+  auto tiles = [](const std::string &step) {
+    return Kernel{.in_first = " %again = load %v, %m, %ones : f32[64]\n",
+                  .first_load = "load %v, %m, %zero",
+                  .second_load = "load %w, %m",
+                  .second_step = step}
+        .tiles();
+  };
+  CHECK(tiles("%size") == "3 ");
+  CHECK(tiles("%double") == ""); // another loop has to load the tile
+}
+
 TEST_CASE("repeated loads: a load with a cache hint stays") {
   CHECK(Kernel{.second_load = "load %w {cache = \"cv\"}"}.tiles() == "");
   CHECK(Kernel{.first_load = "load %v {cache = \"cs\"}"}.tiles() == "");
