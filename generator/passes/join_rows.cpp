@@ -21,10 +21,10 @@
 // between them are one range of memory, which whole vectors move, except at its two ends. Then the
 // length of a row only matters in shared memory.
 //
-// Method:  The tiles of an unrolled loop are parts of the same rows. The launch takes this schedule only
-//          if the distance of rows is their length. If the range
-//          may start at any element, the flat tile starts at the vector with the first element, and
-//          the rows start as many elements later in shared memory.
+// Method:  The tiles of an unrolled loop are parts of the same rows. The launch takes this schedule
+//          only if the distance of rows is their length. If the range may start at any element, the
+//          flat tile starts at the vector with the first element, and the rows start as many elements
+//          later in shared memory.
 //
 //          All loads that no store precedes start together: they hide each other's latency. A store
 //          of rows comes after a barrier, which also orders it after earlier loads of the same
