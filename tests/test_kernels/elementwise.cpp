@@ -171,8 +171,14 @@ struct Groups {
 
 std::vector<Run> quantizations(const Variant &variant, std::mt19937 &random, const Steps &) {
   int size = variant.number("SIZE");
+  std::vector<std::tuple<int, int, int>> shapes = {
+      {2, 12, 12}, {2, 2 * size + 7, 2 * size + 7}, {3, 40, 16}};
+  std::vector<int> lengths;
+  add_unrolled_lengths(lengths, size, 3);
+  for (int n : lengths)
+    shapes.push_back({3, n, n});
   std::vector<Run> runs;
-  for (auto [m, n, group] : {std::tuple(2, 12, 12), {2, 2 * size + 7, 2 * size + 7}, {3, 40, 16}}) {
+  for (auto [m, n, group] : shapes) {
     Run run;
     Groups groups(run, variant, random, m, n, group, false);
     run.launch.grid = {m * groups.count, 1, 1};

@@ -297,7 +297,12 @@ int channels_of_program(const Variant &variant) { return variant.number("TS") ==
 // More images than a tile has, and an even number.
 std::vector<Images> batches_in_training(const Variant &variant) {
   const int channels = channels_of_program(variant);
-  return batches(variant, variant.number("SIZE") / variant.number("TS") / channels + 2, channels);
+  const int of_tile = variant.number("SIZE") / variant.number("TS") / channels;
+  std::vector<Images> result = batches(variant, of_tile + 2, channels);
+  for (int tiles : {3, 5, 7})
+    if (variant.number("SIZE") <= 1024 && of_tile % 2 == 0)
+      result.push_back({tiles * of_tile, channels, 1});
+  return result;
 }
 
 double center_of(int channel) { return 5 * channel - 3; }
@@ -453,8 +458,12 @@ std::vector<Run> batch_norm_gradients(const Variant &variant, std::mt19937 &rand
 std::vector<Run> group_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
   constexpr int images = 2, groups = 2;
   const int of_row = variant.number("TS"), of_tile = variant.number("SIZE") / of_row;
+  std::vector<std::pair<int, int>> shapes = {{2, 1}, {3, 4}, {of_tile + 1, 10}, {4, of_row + 3}};
+  for (int tiles : {3, 5, 7})
+    if (of_tile * of_row <= 1024)
+      shapes.push_back({tiles * of_tile, 2});
   std::vector<Run> runs;
-  for (auto [channels, pixels] : {std::pair(2, 1), {3, 4}, {of_tile + 1, 10}, {4, of_row + 3}}) {
+  for (auto [channels, pixels] : shapes) {
     Run run;
     int size = channels * pixels, count = images * groups;
     run.text = "channels=" + std::to_string(channels) + " S=" + std::to_string(pixels);

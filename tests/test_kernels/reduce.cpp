@@ -87,8 +87,12 @@ std::vector<Run> means_and_variances(const Variant &variant, std::mt19937 &rando
   constexpr int64_t p_count = 2;
   bool is_last = variant["ONE"] == "xk";
   const int64_t tq = variant.number("TQ"), tk = variant.number("SIZE") / tq;
+  std::vector<Sizes> shapes = {{1, 2}, {tq, tk}, {tq + 3, 2 * tk + 6}};
+  for (int64_t tiles : {3, 5, 7})
+    if (tk % 2 == 0 && tq * tk <= 1024)
+      shapes.push_back({tq, tiles * tk});
   std::vector<Run> runs;
-  for (auto [q_count, k_count] : {Sizes{1, 2}, Sizes{tq, tk}, Sizes{tq + 3, 2 * tk + 6}}) {
+  for (auto [q_count, k_count] : shapes) {
     Run run;
     run.text = "Q=" + std::to_string(q_count) + " K=" + std::to_string(k_count);
     int64_t xk = is_last ? 1 : q_count + 2, xq = is_last ? k_count + 2 : 1;
