@@ -44,12 +44,12 @@ bool is_pure(const llvm::Instruction &instruction) {
          !llvm::isa<llvm::AllocaInst>(instruction);
 }
 
-// The instructions that may move, of a segment.
-llvm::SmallPtrSet<const llvm::Value *, 32> movable_of(const Segment &segment) {
+// An instruction that may move -> the one that stays and whose result it needs, or null.
+using Movable = llvm::DenseMap<const llvm::Value *, const llvm::Value *>;
+
+Movable movable_of(const Segment &segment) {
   const llvm::SmallPtrSet<const llvm::Value *, 32> of_segment(segment.begin(), segment.end());
-  // For an instruction that may move: the one that stays and whose result it needs, or null.
-  llvm::DenseMap<const llvm::Value *, const llvm::Value *> needs;
-  llvm::SmallPtrSet<const llvm::Value *, 32> movable;
+  Movable movable;
   for (llvm::Instruction *instruction : segment) {
     if (!is_pure(*instruction) ||
         !llvm::all_of(instruction->users(), [&](auto *user) { return of_segment.contains(user); }))
@@ -58,23 +58,21 @@ llvm::SmallPtrSet<const llvm::Value *, 32> movable_of(const Segment &segment) {
     bool one = true;
     for (const llvm::Value *operand : instruction->operands()) {
       if (movable.contains(operand))
-        operand = needs.lookup(operand);
+        operand = movable.lookup(operand);
       else if (!of_segment.contains(operand))
         operand = nullptr;
       one &= !operand || !needed || operand == needed;
       needed = operand ? operand : needed;
     }
-    if (!one)
-      continue;
-    movable.insert(instruction);
-    needs[instruction] = needed;
+    if (one)
+      movable[instruction] = needed;
   }
   return movable;
 }
 
 // Moves each instruction that may move to its first use.
 void order(const Segment &segment) {
-  llvm::SmallPtrSet<const llvm::Value *, 32> movable = movable_of(segment);
+  Movable movable = movable_of(segment);
 
   // `waiting` has an instruction below the operands that come before it.
   llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>> waiting;

@@ -194,9 +194,8 @@ void start_after_reducing(Function &fn, Op *reduce) {
   if (!has_one_order && name != "add")
     return;
   Op *user = reduce; // of the total so far
-  size_t operand = 0;
   while (true) {
-    Op *combined = user->operand(operand)->op;
+    Op *combined = user->operand(0)->op;
     if (!combined || combined->code != *combining_op(name) ||
         count_uses(*fn.body, combined->result()) > 1)
       return;
@@ -204,7 +203,7 @@ void start_after_reducing(Function &fn, Op *reduce) {
       Value *start = const_cast<Value *>(scalar_of(combined->operand(i)));
       if (!start || !start->type.is_scalar() || !(has_one_order || is_zero(start)))
         continue;
-      user->operands[operand] = combined->operand(1 - i);
+      user->operands[0] = combined->operand(1 - i);
       Builder builder = Builder::after(fn, reduce);
       builder.set_location(combined->location);
       const Type &type = reduce->result()->type;
@@ -216,7 +215,6 @@ void start_after_reducing(Function &fn, Op *reduce) {
       return;
     }
     user = combined;
-    operand = 0;
   }
 }
 
