@@ -13,7 +13,8 @@
 //
 // Method: an effect, such as a store or a barrier, ends a segment of a block. No instruction leaves
 // its segment. So what hides a latency before a wait stays before it. In a segment, the instructions
-// that must keep their place come in the old order, each behind what it needs and has not yet.
+// that must keep their place come in the old order, each behind what it needs and has not yet. The
+// pass erases instructions whose result nothing uses.
 //
 // Limits: a computation stays if it needs more than one result of those that keep their place. If it
 // moved, these results would stay in registers instead of one: all loads of a matmul's loop.
@@ -27,6 +28,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 namespace tritonc {
 namespace {
@@ -95,6 +97,15 @@ void order(const Segment &segment) {
   }
 }
 
+// Replaced calls leave some operands without a use. These would keep their place, and all that they
+// need, too.
+void erase_unused(llvm::Function &function) {
+  for (llvm::BasicBlock &block : llvm::reverse(function))
+    for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (llvm::isInstructionTriviallyDead(&instruction))
+        instruction.eraseFromParent();
+}
+
 void order(llvm::BasicBlock &block) {
   Segment segment;
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(block)) {
@@ -111,9 +122,11 @@ void order(llvm::BasicBlock &block) {
 } // namespace
 
 void order_by_use(llvm::Module &module) {
-  for (llvm::Function &function : module)
+  for (llvm::Function &function : module) {
+    erase_unused(function);
     for (llvm::BasicBlock &block : function)
       order(block);
+  }
 }
 
 } // namespace tritonc

@@ -64,6 +64,16 @@ TEST_CASE("order_by_use: a value with several uses moves to the first") {
                 "ret void\n") == "v a d b e f store ret ");
 }
 
+TEST_CASE("order_by_use: a result without a use does not hold its operands") {
+  CHECK(ordered("%a = fadd float %x, %y\n"
+                "%unused = fmul float %a, %x\n"
+                "%unused2 = fmul float %unused, %x\n"
+                "%v = load float, ptr %p\n"
+                "%d = fmul float %v, %a\n"
+                "store float %d, ptr %q\n"
+                "ret void\n") == "v a d store ret ");
+}
+
 TEST_CASE("order_by_use: no instruction crosses an effect") {
   // What is computed before the wait hides its latency.
   CHECK(ordered("%a = fadd float %x, %y\n"
