@@ -42,9 +42,9 @@
 //          thread accesses each element both times. That holds in one iteration of a loop, for the
 //          same view and the same layout, if no elements overlap and no element is in two threads.
 //          Accesses with {apart} and without have no elements in common. Two parameters may be the
-//          same memory element by element (z = 2 * x, where z may be x).
-//          Then the pass compares accesses through them as accesses through one parameter. Nothing
-//          else points to memory that is `__noalias`.
+//          same memory element by element (z = 2 * x, where z may be x), also if each has a leading
+//          dimension of its own. Then the pass compares accesses through them as accesses through
+//          one parameter. Nothing else points to memory that is `__noalias`.
 //
 //          Partitions run at the same time. A buffer that several of them access is that of a
 //          channel: its mbarriers order all accesses. A partition of one thread needs no barrier.
@@ -57,9 +57,10 @@
 //          its own writes still waits.
 //
 //          Of global memory the pass knows only the parameters. It takes two parameters for
-//          different memory unless both accesses have the same offset, strides, and shape. It
-//          assumes that rows with a variable stride do not overlap. It does not order a store with
-//          itself in another iteration.
+//          different memory unless both accesses have the same shape, and the same offset and
+//          strides but for the names of integer parameters and loop counters. It assumes that rows
+//          with a variable stride do not overlap. It does not order a store with itself in another
+//          iteration.
 //
 // Tested by tests/unit/passes/insert_barriers/ and insert_barriers_test.cpp.
 
@@ -240,7 +241,9 @@ private:
     bool is_apart = false;         // no two elements overlap
     bool is_changed = false;       // by any access
     bool has_own_elements = false; // accesses with {apart}
-    int position = -1; // equal for equal offset, strides, shape, element type; -1: alone
+    // Equal for equal shape, element type, and offset and strides but for the parameters and
+    // counters in them; -1: alone.
+    int position = -1;
     int group = 0;
   };
 
@@ -280,6 +283,25 @@ private:
     key.insert(key.end(), numbers.begin(), numbers.end());
   }
 
+  // As above, for a place in memory that may be that of another parameter: the caller may give both
+  // tensors the same strides, and the counters of two loops reach the same values.
+  static void append_alike(Key &key, const Poly &poly) {
+    std::vector<std::pair<Key, int64_t>> terms;
+    for (const auto &[factors, coefficient] : poly.terms) {
+      Key roles;
+      for (const Value *factor : factors)
+        roles.push_back(factor->op ? factor->number : factor->block ? -1 : -2);
+      std::sort(roles.begin(), roles.end());
+      terms.emplace_back(std::move(roles), coefficient);
+    }
+    std::sort(terms.begin(), terms.end());
+    key.push_back(int64_t(terms.size()));
+    for (const auto &[roles, coefficient] : terms) {
+      append(key, roles);
+      key.push_back(coefficient);
+    }
+  }
+
   static int number_of(std::map<Key, int> &numbers, Key key) {
     return numbers.try_emplace(std::move(key), int(numbers.size())).first->second;
   }
@@ -303,8 +325,11 @@ private:
       bool is_alone = std::all_of(place.roots.begin(), place.roots.end(),
                                   [&](const Value *root) { return alone_.count(root); });
       if (!is_alone) {
-        Key position = key;
-        position.push_back(int64_t(pointer->type.elem));
+        Key position = {place.has_own_elements, int64_t(pointer->type.elem)};
+        append_alike(position, place.at->offset);
+        for (const Poly &stride : place.at->strides)
+          append_alike(position, stride);
+        append(position, place.shape);
         place.position = number_of(positions_, std::move(position));
       }
       key.push_back(place.at->base ? place.at->base->number : -1);

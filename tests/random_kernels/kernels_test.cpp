@@ -14,7 +14,7 @@ using namespace tritonc::random;
 
 namespace {
 
-constexpr uint64_t kernels = 150;
+constexpr uint64_t kernels = 50;
 constexpr uint64_t first_seeds = 1'000'000'000;
 
 uint64_t first_seed() {

@@ -1,13 +1,29 @@
-# Compiles every file of kernels/ in one variant, in all schedules, for a GPU of every generation.
+# Compiles every file of kernels/ in one variant, in all schedules, for GPUS of the eight generations
+# (all: 8). TRITONC_SEED chooses them for each file.
 #
-#   cmake -D TRITONC=<tool> -D KERNELS=<folder> -D OUT=<folder> -P kernels_test.cmake
+#   cmake -D TRITONC=<tool> -D KERNELS=<folder> -D OUT=<folder> -D GPUS=<n> -P kernels_test.cmake
 
-set(gpus 75 80 86 89 90 90a 100 120)
+set(all_gpus 75 80 86 89 90 90a 100 120)
+set(seed "$ENV{TRITONC_SEED}")
+if(seed STREQUAL "")
+  set(seed 1)
+endif()
+message("${GPUS} of 8 GPUs for each kernel, chosen by TRITONC_SEED=${seed}")
+
 file(MAKE_DIRECTORY "${OUT}")
 file(GLOB files "${KERNELS}/*.tc")
-list(JOIN gpus "," architectures)
 foreach(file IN LISTS files)
   cmake_path(GET file STEM name)
+  # Each entry begins with its hash, so the order is random.
+  set(entries "")
+  foreach(gpu IN LISTS all_gpus)
+    string(SHA256 hash "${seed} ${name} ${gpu}")
+    list(APPEND entries "${hash} ${gpu}")
+  endforeach()
+  list(SORT entries)
+  list(SUBLIST entries 0 ${GPUS} entries)
+  list(TRANSFORM entries REPLACE "^[0-9a-f]+ " "" OUTPUT_VARIABLE gpus)
+  list(JOIN gpus "," architectures)
   execute_process(COMMAND "${TRITONC}" plan "${file}" --arch 80 --json OUTPUT_VARIABLE plan COMMAND_ERROR_IS_FATAL ANY)
   string(JSON values GET "${plan}" sources 0 variants 0 values)
   string(JSON count LENGTH "${values}")
@@ -31,4 +47,4 @@ foreach(file IN LISTS files)
   endforeach()
 endforeach()
 list(LENGTH files count)
-message("${count} kernels for ${architectures}")
+message("${count} kernels")
