@@ -319,8 +319,18 @@ private:
     time_ = time;
     programs_ = size;
     max_programs_ = programs;
-    is_settled_ = !measurements_.are_there() && !choice.cost.known && programs >= num_sms;
+    is_settled_ = !measurements_.are_there() && !has_costs() && programs >= num_sms;
     return {};
+  }
+
+  /// Whether a schedule of a variant has a cost. It may be of no schedule that fits this variant.
+  bool has_costs() const {
+    for (std::uint32_t i = 0; i < code_.variant_count; i++)
+      for (std::uint32_t j = 0; j < code_.variants[i].image_count; j++)
+        if (const abi::launch_config *launch = code_.variants[i].images[j].launch;
+            launch && launch->cost)
+          return true;
+    return false;
   }
 
   /// Returns the values that the expressions of schedules use.

@@ -314,12 +314,12 @@ void try_all(bool all_variants, const Sample &sample) {
 } // namespace
 
 TEST_CASE("oracle: every pass keeps the semantics of every kernel") {
-  try_all(false, sample_of_this_run("oracle", 8));
+  try_all(false, sample_of_this_run("oracle", 4));
 }
 
 // Of each kernel at least one schedule, and of each kind at least one.
 TEST_CASE("oracle: warp-specialized matmuls") {
-  Sample sample = sample_of_this_run("oracle of specialized matmuls", 5);
+  Sample sample = sample_of_this_run("oracle of specialized matmuls", 2);
   struct Item {
     Trial *trial;
     Trial::Candidate candidate;
@@ -360,7 +360,7 @@ TEST_CASE("oracle: warp-specialized matmuls") {
 
 // Of each kernel, at least one variant with such a schedule.
 TEST_CASE("oracle: mma matmuls with a producer warp") {
-  Sample sample = sample_of_this_run("oracle of mma matmuls with a producer warp", 15);
+  Sample sample = sample_of_this_run("oracle of mma matmuls with a producer warp", 6);
   std::set<std::string> files;
   size_t number = 0;
   for (const TestKernel &test_kernel : test_kernels()) {

@@ -404,6 +404,22 @@ TEST_CASE("launch: skips a variant without a fitting schedule") {
   CHECK(named.code() == status_code::requirement_failed);
 }
 
+TEST_CASE("launch: a variant without a cost loses to one with a cost") {
+  Setting s({{"large", {"n 128 % 0 =="}, "1"}, {"large without a cost"}}, "sms=10");
+  s.kernel.add_variant(16, {{"small", {}, "1"}});
+  s.args.n = 64 * 20;
+  CHECK(s.outcome() == "large");
+  s.args.n = 64 * 21;
+  CHECK(s.outcome() == "small");
+}
+
+TEST_CASE("launch: without costs, the first variant that fills the device runs") {
+  Setting s({{"large", {"n 128 % 0 =="}}, {"other"}}, "sms=10");
+  s.kernel.add_variant(16, {{"small"}});
+  s.args.n = 64 * 21;
+  CHECK(s.outcome() == "other");
+}
+
 TEST_CASE("preload: loads all schedules for the device only") {
   Setting s({with_map({}), {"one", {"n 3 =="}}, {"plain"}});
   REQUIRE(s.machine.runtime().preload(s.kernel.kernel(), nullptr, abi::current).ok());
