@@ -323,7 +323,7 @@ private:
     return {};
   }
 
-  /// Whether a schedule of a variant has a cost. It may be of no schedule that fits this variant.
+  /// Whether any schedule of any variant has a cost, also one that does not fit the arguments.
   bool has_costs() const {
     for (std::uint32_t i = 0; i < code_.variant_count; i++)
       for (std::uint32_t j = 0; j < code_.variants[i].image_count; j++)
