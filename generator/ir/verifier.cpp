@@ -639,7 +639,10 @@ struct Verifier {
       return launch_blocks(op);
     case Opcode::launch_requires_:
       on_host(op);
-      return scalars(op, 0, Elem::i32, "both sides of a requirement are i32");
+      return check(op.operand(0)->type.is_scalar() && op.operand(0)->type.is_number() &&
+                       is_integer(op.operand(0)->type.elem) &&
+                       op.operand(0)->type == op.operand(1)->type,
+                   "both sides of a requirement are integers of one type");
     case Opcode::range_:
       return check(
           op.result()->type.same_but_layout(Type::tile(Elem::i32, {op.result()->type.elements()})),

@@ -237,7 +237,8 @@ std::optional<Expr> blocks_per_sm(const ir::Function &function, const Gpu &gpu,
   return Expr::binary(Expr::Kind::max, std::move(most), number(1));
 }
 
-// The launch configuration. The baseline has no guards, so a launch can always fall back to it.
+// The launch configuration. The baseline has no guards of its own, so a launch can always fall back
+// to it.
 LaunchConfig launch_config_of(const ir::Function &function, const Gpu &gpu,
                               const Candidate &candidate, const Resources &resources) {
   const Schedule &schedule = candidate.schedule;

@@ -19,20 +19,24 @@
 //          common, such as the limit min(N, %first + 64). If that scalar advances by a constant
 //          toward the end of the loop, a division gives the number of iterations. The loop still
 //          carries the scalar; expand_inductions makes it a formula.
+//          The counter of a for loop is an i32. A 64-bit scalar may take more iterations. If its
+//          limits have 64 bits too, a launch requires that the counter can hold the number of
+//          iterations. A 32-bit scalar can take more only with a step of 1, over more than half of
+//          its range.
 // Needs:   nothing.
-// Ensures: every remaining while_loop has a condition that is not such a comparison.
-// Limits:  nothing happens if the step is not a constant, if the comparison is unsigned or `!=`, or
-//          if the scalar has 64 bits. A 64-bit scalar may take more iterations than the i32 counter
-//          of a for loop can hold. A 32-bit one can do so only with a step of 1, over more than
-//          half of its range.
+// Ensures: every remaining while_loop has a condition that is not such a comparison, or limits of 64
+//          bits that the host does not know.
+// Limits:  nothing happens if the step is not a constant, or if the comparison is unsigned or `!=`.
 //
 // Tested by tests/unit/passes/uplift_while_to_for/ and uplift_while_to_for_test.cpp.
 
 #include "passes/uplift_while_to_for.h"
 
 #include "analysis/affine.h"
+#include "analysis/tensor_access.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tritonc {
 
@@ -59,15 +63,15 @@ struct State {
     return true;
   }
 
-  // The invariant `poly`, computed before the loop.
-  Value *emit_before_loop(Builder &builder, const Poly &poly) {
+  // The invariant `poly`, computed by copies of the operations inside `block`.
+  Value *emit_outside(Builder &builder, const Block &block, const Poly &poly) {
     Copies copies;
     Poly outside = poly;
     for (const auto &[monomial, coefficient] : poly.terms)
       for (const Value *symbol : monomial)
         outside = outside.substitute(
-            symbol, Poly::symbol(clone_computation(builder, const_cast<Value *>(symbol),
-                                                   &condition(), copies)));
+            symbol,
+            Poly::symbol(clone_computation(builder, const_cast<Value *>(symbol), &block, copies)));
     return emit(builder, outside);
   }
 
@@ -97,13 +101,16 @@ struct State {
   struct Countdown {
     int64_t step;
     Poly start;
+    int bits; // of the carried scalar
+
+    Poly rounded_up() const { return start + Poly::constant(step - 1); }
   };
 
   std::optional<Countdown> countdown(const Poly &positive) {
     for (size_t i = 0; i < loop.results.size(); i++) {
       const Value *carried = condition().arguments[i];
-      bool counts = carried->type.is_scalar() && carried->type.is_number() &&
-                    is_integer(carried->type.elem) && bits_of(carried->type.elem) <= 32;
+      bool counts =
+          carried->type.is_scalar() && carried->type.is_number() && is_integer(carried->type.elem);
       if (!counts)
         continue;
       auto term = positive.terms.find({carried});
@@ -115,19 +122,45 @@ struct State {
       std::optional<int64_t> step = (growth * Poly::constant(term->second)).as_constant();
       if (!is_invariant(start) || !step || *step >= 0)
         return std::nullopt;
-      return Countdown{-*step, start};
+      return Countdown{-*step, start, bits_of(carried->type.elem)};
     }
     return std::nullopt;
   }
 
+  // Whether an i32 can hold the number of iterations for all values of the symbols.
+  static bool fits_counter(const Countdown &count) {
+    const double max = std::pow(2.0, 31) - 1; // of an i32; double is exact up to 2^53
+    double most = 0;
+    for (const auto &[monomial, coefficient] : count.rounded_up().terms) {
+      double value = monomial.empty() ? 1 : coefficient > 0 ? max : max + 1;
+      if (monomial.size() > 1 || (monomial.size() == 1 && bits_of(monomial[0]->type.elem) > 32))
+        return false;
+      most += value * (monomial.empty() ? double(coefficient) : std::abs(double(coefficient)));
+    }
+    return most / double(count.step) < max + 1;
+  }
+
+  Value *divided(Builder &builder, const Countdown &count, Value *rounded_up) {
+    Value *result = builder.binary(Opcode::div_, rounded_up, builder.i64(count.step));
+    return builder.binary(Opcode::max_, result, builder.i64(0));
+  }
+
   Value *iterations(Builder &builder, const Countdown &count) {
-    const Poly start = count.start + Poly::constant(count.step - 1);
-    if (std::optional<int64_t> known = start.as_constant())
+    if (std::optional<int64_t> known = count.rounded_up().as_constant())
       return builder.i32(std::clamp<int64_t>(*known / count.step, 0, INT32_MAX));
-    Value *before = emit_before_loop(builder, start);
-    Value *result = builder.binary(Opcode::div_, before, builder.i64(count.step));
-    result = builder.binary(Opcode::max_, result, builder.i64(0));
-    return builder.cast(result, Elem::i32);
+    Value *before = emit_outside(builder, condition(), count.rounded_up());
+    return builder.cast(divided(builder, count, before), Elem::i32);
+  }
+
+  // Requires of a launch that an i32 can hold the number of iterations.
+  void require_counter(const Countdown &count) {
+    Builder builder(fn, fn.body, 0);
+    builder.set_location(loop.location);
+    Value *exact = divided(builder, count, emit_outside(builder, *fn.body, count.rounded_up()));
+    Value *max = builder.i64(INT32_MAX);
+    Value *larger = builder.binary(Opcode::max_, exact, max);
+    builder.create(Opcode::launch_requires_, {larger, max})
+        ->set(attr::text_, "a loop runs at most 2147483647 times");
   }
 
   void run() {
@@ -135,6 +168,11 @@ struct State {
     std::optional<Countdown> count = positive ? countdown(*positive) : std::nullopt;
     if (!count)
       return;
+    if (count->bits > 32 && !fits_counter(*count)) {
+      if (!host_knows(count->start))
+        return;
+      require_counter(*count);
+    }
     Builder builder = Builder::before(fn, &loop);
     builder.set_location(loop.location);
     Op *counted = builder.for_loop(iterations(builder, *count), loop.operands);
