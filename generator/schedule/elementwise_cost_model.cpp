@@ -6,11 +6,13 @@
 // iterations that wait for loads. In addition, each block adds the time for which it keeps the SM
 // busy. Elements that a mask turns off count as work, too. Therefore smaller tiles are better for
 // rows that are slightly longer than a tile. The blocks of a cluster wait for each other whenever
-// they combine totals.
+// they combine totals, and the network between SMs limits the totals per time.
 // Each word that a thread spills is an access, in code with loops one of each iteration.
-// A launch takes at least as long as memory needs for its bytes. What several loops of a program
-// access counts once for images that keep it, such as staged ones. What all programs access is in
-// L1. A second launch that combines partials adds its start and its iterations.
+// A launch takes at least as long as memory needs for its bytes. A wave also takes the time in which
+// memory moves its part of them: a block alone on an SM does not work while it waits for its bytes.
+// What several loops of a program access counts once for images that keep it, such as staged ones.
+// What all programs access is in L1. A second launch that combines partials adds its start and its
+// iterations.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
@@ -165,6 +167,7 @@ public:
   Sum iterations, waits;    // of all loops; of loops that load
   int64_t reductions = 0;   // outside of loops
   int64_t exchanges = 0;    // consecutive reductions over a cluster count as one
+  int64_t exchanged = 0;    // elements that a block reads from its cluster
 
 private:
   const Function &fn_;
@@ -186,6 +189,8 @@ private:
     for (const Op *op : block.ops) {
       exchanges += op->is(Opcode::cluster_reduce_) && !is_exchange;
       is_exchange = op->is(Opcode::cluster_reduce_);
+      if (is_exchange)
+        exchanged += std::max<int64_t>(elements_of(*op), 1) * op->get(attr::blocks_);
       reductions += !times_run && (op->is(Opcode::reduce_) || op->is(Opcode::scan_));
       is_known &= !op->is(Opcode::dot_) && !op->is(Opcode::while_loop_);
       if (op->is(Opcode::for_loop_)) {
@@ -408,6 +413,7 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, E
                    .waits = work.waits.total(),
                    .reductions = work.reductions,
                    .exchanges = work.exchanges,
+                   .exchanged = work.exchanged,
                    .operations = work.operations.total(),
                    .accesses = work.accesses.total(),
                    .bytes = std::move(bytes),
@@ -438,8 +444,11 @@ Expr cost_of_elementwise(const BlockWork &work, Expr resident, int64_t spilled) 
     wave = wave + number(work.exchanges) * number(times.exchange);
   Expr waves = div_up(work.blocks, num_sms() * std::move(resident));
   Expr busiest = div_up(work.blocks, num_sms());
+  wave = std::move(wave) + div_up(work.bytes, busiest * number(times.bytes_per_ns));
+  const int64_t of_program =
+      times.program + std::llround(double(work.exchanged) * times.exchanged_element);
   Expr of_blocks = std::move(waves) * std::move(wave) +
-                   std::move(busiest) * (of_work(times.of_element) + number(times.program));
+                   std::move(busiest) * (of_work(times.of_element) + number(of_program));
   Expr of_memory = div_up(work.bytes, number(times.bytes_per_ns));
   Expr cost = number(times.launch) +
               Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory));

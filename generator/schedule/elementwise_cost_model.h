@@ -19,6 +19,7 @@ struct BlockWork {
   Expr waits;                     // iterations that wait for loads
   int64_t reductions;             // outside of loops
   int64_t exchanges;              // of totals in a cluster
+  int64_t exchanged;              // elements that a block reads from its cluster
   Expr operations;                // weighted operations on elements
   Expr accesses;                  // of threads to global memory
   Expr bytes;                     // that the launch reads and writes

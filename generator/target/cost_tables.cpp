@@ -79,6 +79,7 @@ const CostTables h200_costs = {
          .wait = 364,
          .reduction = 203,
          .exchange = 1070,
+         .exchanged_element = 0.4,
          .of_thread_alone = 0.706,
          .access = 25,
          .program = 117,

@@ -49,6 +49,7 @@ struct ElementwiseTimes {
   int64_t wait;             // ns of a wave, in addition per iteration that waits for loads
   int64_t reduction;        // ns of a wave, per reduction of a block
   int64_t exchange;         // ns of a wave, each time that a cluster combines totals
+  double exchanged_element; // ns of an SM: the network between SMs moves an element of these
   double of_thread_alone;   // ns of a wave, per operation of one thread
   int64_t access;           // operations that take as long as an access to global memory
   int64_t program;          // ns of an SM, per program

@@ -9,12 +9,13 @@ there has the form of cost_of_elementwise (generator/schedule/elementwise_cost_m
 
     LAUNCH + max(waves * (cdiv((operations + accesses * ACCESS) * WAVE, 1000000)
                           + iterations * ITERATION + waits * WAIT
-                          + reductions * REDUCTION + exchanges * EXCHANGE)
-                 + busiest * (cdiv((operations + accesses * ACCESS) * BUSY, 1000000) + PROGRAM),
+                          + reductions * REDUCTION + exchanges * EXCHANGE + cdiv(bytes, busiest * BYTES_PER_NS))
+                 + busiest * (cdiv((operations + accesses * ACCESS) * BUSY, 1000000) + OF_PROGRAM),
                  cdiv(bytes, BYTES_PER_NS))
 
 and, for a split loop, + (LAUNCH of the second launch + its iterations * (ITERATION + WAIT)); with
-WAVE = 1000000 * of_thread_alone / threads, BUSY = 1000000 * of_element. Terms that are 0 are missing.
+WAVE = 1000000 * of_thread_alone / threads, BUSY = 1000000 * of_element, OF_PROGRAM = program + exchanged *
+exchanged_element. Terms that are 0 are missing.
 
 measure() needs PyTorch and a GPU, the rest is pure Python.
 """
@@ -134,7 +135,8 @@ class Cost:
             self.second_launch, self.second_iterations = second.left.value, second.right.left
         blocks, memory = whole.right.args
         self.waves, self.busiest, self.bytes = blocks.left.left, blocks.right.left, memory.args[0]
-        wave = blocks.left.right
+        wave = blocks.left.right.left  # without its bytes
+        self.exchanged = (blocks.right.right.right.value - times["program"]) / times["exchanged_element"]
         self.terms = {name: ast.Constant(0) for name in TERMS}
         names = {round(times[name]): name for name in TERMS}
         while isinstance(wave, ast.BinOp):
@@ -147,16 +149,17 @@ class Cost:
     def features(self, names):
         parts = (self.waves, self.busiest, self.operations, self.accesses, self.bytes, self.second_iterations,
                  *self.terms.values())
-        return [self.threads, self.second_launch] + [value(part, names) for part in parts]
+        return [self.threads, self.second_launch, self.exchanged] + [value(part, names) for part in parts]
 
 
 def predicted(times, features):
-    threads, second, waves, busiest, operations, accesses, moved, in_second, *terms = features
-    work = operations + accesses * times["access"]
+    threads, second, exchanged, waves, busiest, operations, accesses, moved, in_second, *terms = features
+    work, of_memory = operations + accesses * times["access"], moved / times["bytes_per_ns"]
     wave = work * times["of_thread_alone"] / threads + sum(map(lambda n, name: n * times[name], terms, TERMS))
-    of_blocks = waves * wave + busiest * (work * times["of_element"] + times["program"])
+    of_program = times["program"] + exchanged * times["exchanged_element"]
+    of_blocks = waves * (wave + of_memory / busiest) + busiest * (work * times["of_element"] + of_program)
     second += in_second * (times["iteration"] + times["wait"])
-    return times["launch"] + second + max(of_blocks, moved / times["bytes_per_ns"])
+    return times["launch"] + second + max(of_blocks, of_memory)
 
 
 def costs_of(manifest, axes, times):

@@ -7,22 +7,24 @@ from bench import elementwise_times as times_of
 from bench import main
 
 TIMES = {"launch": 100.0, "iteration": 7.0, "wait": 30.0, "reduction": 13.0, "exchange": 11.0,
-         "of_thread_alone": 0.5, "access": 25.0, "program": 3.0, "of_element": 0.002, "bytes_per_ns": 4000.0}
+         "exchanged_element": 0.25, "of_thread_alone": 0.5, "access": 25.0, "program": 3.0, "of_element": 0.002, "bytes_per_ns": 4000.0}
 
 
-def launched(wave, work, bytes="get_num_programs(0) * 48"):
+def launched(wave, work, bytes="get_num_programs(0) * 48", of_program=3):
     waves, busiest = (f"cdiv(get_num_programs(0), {sms})" for sms in ("sms * 2", "sms"))
-    return f"100 + max({waves} * {wave} + {busiest} * (cdiv({work} * 2000, 1000000) + 3), cdiv({bytes}, 4000))"
+    wave = f"({wave} + cdiv({bytes}, {busiest} * 4000))"
+    busy = f"{busiest} * (cdiv({work} * 2000, 1000000) + {of_program})"
+    return f"100 + max({waves} * {wave} + {busy}, cdiv({bytes}, 4000))"
 
 
 # 64 threads: 1000000 * 0.5 / 64 = 7812.
 WORK, ONCE = "(10 + N / 4 * 5000 + (N / 4 * 64 + 2) * 25)", "(64000 + 512 * 25)"
-LOOPS = launched(f"(cdiv({WORK} * 7812, 1000000) + N / 4 * 7 + N / 8 * 30 + 2 * 13)", WORK)
+LOOPS = launched(f"cdiv({WORK} * 7812, 1000000) + N / 4 * 7 + N / 8 * 30 + 2 * 13", WORK)
 NO_LOOPS = launched(f"cdiv({ONCE} * 7812, 1000000)", ONCE)
 MEMORY = launched(f"cdiv({ONCE} * 7812, 1000000)", ONCE, "get_num_programs(0) * (N * 1000000)")
 SPLIT = LOOPS + " + (2000 + cdiv(N, 16) * 37)"  # a second launch, with a loop over partials
-LOOPS_IN_CLUSTER = LOOPS.replace("2 * 13)", "2 * 13 + 2 * 11)")
-CLUSTER = launched(f"(cdiv({ONCE} * 7812, 1000000) + 2 * 11)", ONCE)
+LOOPS_IN_CLUSTER = LOOPS.replace("2 * 13", "2 * 13 + 2 * 11")
+CLUSTER = launched(f"cdiv({ONCE} * 7812, 1000000) + 2 * 11", ONCE, of_program=3 + 4096 // 4)
 
 
 def cost(programs, text):
@@ -81,8 +83,8 @@ class Fit(unittest.TestCase):
         """Two images per shape: one with much work and no loop, the other with little work and a loop. The
         true time of an iteration is 50 ns, not 7."""
         true = dict(TIMES, iteration=50.0)
-        pairs = [([64, 0, 1, 1, 2000.0 * size, 0, 0, 0, 0, 0, 0, 0],
-                  [64, 0, 1, 1, 200.0 * size, 0, 0, 0, iterations, 0, 0, 0])
+        pairs = [([64, 0, 0, 1, 1, 2000.0 * size, 0, 0, 0, 0, 0, 0, 0],
+                  [64, 0, 0, 1, 1, 200.0 * size, 0, 0, 0, iterations, 0, 0, 0])
                  for size in (10, 30, 100) for iterations in (2, 8, 32)]
         return [("f", [(times_of.predicted(true, each), each) for each in pair]) for pair in pairs]
 

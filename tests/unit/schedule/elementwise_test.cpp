@@ -6,6 +6,7 @@
 #include "schedule/cost_formulas.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace tritonc;
@@ -37,9 +38,15 @@ TEST_CASE("elementwise cost: selects a width that suits the row length") {
 TEST_CASE("elementwise cost: higher occupancy needs fewer waves") {
   std::vector<Found> found = schedules(row_kernel(1024));
   REQUIRE(found.back().work_of_a_block);
-  const BlockWork &work = *found.back().work_of_a_block;
+  const int64_t estimated = found.back().work_of_a_block->estimated_occupancy;
+  // Before compilation, the cost uses the estimated occupancy.
+  CHECK(value_of(*found.back().cost, 1000, 4096) ==
+        value_of(cost_of_elementwise(*found.back().work_of_a_block, Expr::constant(estimated)),
+                 1000, 4096));
+  BlockWork work = *found.back().work_of_a_block;
+  work.bytes = Expr::constant(0);
   CHECK(work.threads == 128);
-  CHECK(work.estimated_occupancy > 1);
+  CHECK(estimated > 1);
   auto cost = [&](int64_t resident, int64_t programs) {
     return value_of(cost_of_elementwise(work, Expr::constant(resident)), programs, 4096);
   };
@@ -48,8 +55,6 @@ TEST_CASE("elementwise cost: higher occupancy needs fewer waves") {
   CHECK(cost(4, 132 * 3) < cost(4, 132 * 3 + 1)); // a smaller wave takes less time
   CHECK(cost(4, 132 * 3 + 1) == cost(4, 132 * 4));
   CHECK(cost(8, 132 * 3) == cost(4, 132 * 3)); // one wave in both cases
-  // Before compilation, the cost uses the estimated occupancy.
-  CHECK(value_of(*found.back().cost, 1000, 4096) == cost(work.estimated_occupancy, 1000));
   // A matmul has no such work: its blocks already have the maximum size.
   for (const Found &schedule : schedules(matmul_kernel()))
     CHECK_FALSE(schedule.work_of_a_block);
@@ -151,7 +156,10 @@ TEST_CASE("elementwise cost: many short programs run side by side, few run one p
     CHECK((cost(*several) < cost(found.back())) == is_batched);
     // A block that is not full takes as long as a full one.
     const int64_t times = several->coarsening[0];
-    CHECK(value_of(*several->cost, times, width) == value_of(*several->cost, 1, width));
+    BlockWork without_bytes = *several->work_of_a_block;
+    without_bytes.bytes = Expr::constant(0);
+    const Expr of_block = cost_of_elementwise(without_bytes, Expr::constant(8));
+    CHECK(value_of(of_block, times, width) == value_of(of_block, 1, width));
     CHECK(value_of(*several->cost, 132000 * times, width) <
           value_of(*several->cost, 132000 * times + 1, width));
   }
@@ -478,14 +486,28 @@ TEST_CASE("elementwise cost: clusters are for few long rows") {
 
 TEST_CASE("elementwise cost: a launch takes as long as memory needs") {
   BlockWork work = *schedules(row_kernel(1024)).back().work_of_a_block;
-  auto cost = [&](int64_t bytes) {
+  auto cost = [&](int64_t bytes, int64_t resident) {
     work.bytes = Expr::constant(bytes);
-    return value_of(cost_of_elementwise(work, Expr::constant(8)), 1320, 4096);
+    return value_of(cost_of_elementwise(work, Expr::constant(resident)), 1320, 4096);
   };
-  CHECK(cost(0) == cost(1)); // the blocks take longer
   const int64_t many = 1 << 30, per_ns = work.times.bytes_per_ns;
-  CHECK(cost(many) == work.times.launch + (many + per_ns - 1) / per_ns);
-  CHECK(cost(many) > cost(0));
+  const int64_t of_memory = (many + per_ns - 1) / per_ns;
+  CHECK(cost(many, 5) == work.times.launch + of_memory);
+  CHECK(cost(many, 5) > cost(0, 5));
+  // With one block per SM nothing else runs while the block waits for its bytes.
+  CHECK(cost(many, 1) > cost(0, 1) + of_memory - 10);
+  CHECK(cost(many, 1) < cost(0, 1) + of_memory + 10);
+}
+
+TEST_CASE("elementwise cost: the network between SMs moves the totals of a cluster") {
+  BlockWork work = *schedules(row_kernel(1024)).back().work_of_a_block;
+  auto cost = [&](int64_t exchanged, int64_t programs) {
+    work.exchanged = exchanged;
+    return value_of(cost_of_elementwise(work, Expr::constant(8)), programs, 4096);
+  };
+  const int64_t of_block = std::llround(8 * 1024 * work.times.exchanged_element);
+  CHECK(cost(8 * 1024, 132) == cost(0, 132) + of_block);
+  CHECK(cost(8 * 1024, 132 * 5) == cost(0, 132 * 5) + 5 * of_block);
 }
 
 TEST_CASE("elementwise cost: each spilled word is an access of a thread, in each iteration") {
