@@ -245,10 +245,13 @@ LaunchConfig launch_config_of(const ir::Function &function, const Gpu &gpu,
   LaunchConfig launch = launch_config(function);
   launch.schedule = schedule;
   launch.cost = candidate.cost;
-  if (std::optional<Expr> blocks = blocks_per_sm(function, gpu, resources, launch);
-      blocks && candidate.work)
-    launch.cost = cost_of_elementwise(*candidate.work, std::move(*blocks),
-                                      resources.spill_stores + resources.spill_loads);
+  const int64_t spilled = resources.spill_stores + resources.spill_loads;
+  std::optional<Expr> blocks = blocks_per_sm(function, gpu, resources, launch);
+  if (blocks && candidate.work)
+    launch.cost = cost_of_elementwise(*candidate.work, std::move(*blocks), spilled);
+  if (blocks && candidate.copies)
+    launch.cost =
+        cost_of_copies(*candidate.copies, function.threads(), std::move(*blocks), spilled);
   if (schedule.is_first())
     launch.part = LaunchConfig::Part::first;
   else if (schedule.is_second())

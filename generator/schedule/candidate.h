@@ -4,6 +4,7 @@
 
 #include "ir/launch_plan.h"
 #include "ir/schedule.h"
+#include "schedule/cost_model.h"
 #include "schedule/elementwise_cost_model.h"
 
 #include <optional>
@@ -18,8 +19,9 @@ struct Candidate {
   std::optional<Expr> cost = {};
 
   /// The input of `cost`, if the cost also depends on the number of blocks per SM. Once the code
-  /// exists, cost_of_elementwise computes the cost again from it.
+  /// exists, cost_of_elementwise or cost_of_copies computes the cost again from it.
   std::optional<BlockWork> work = {};
+  std::optional<CopiesThroughRegisters> copies = {};
 };
 
 } // namespace tritonc

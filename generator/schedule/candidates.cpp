@@ -64,21 +64,27 @@ void append_comparable(std::vector<Candidate> &candidates, std::vector<Candidate
       candidates.push_back(std::move(candidate));
 }
 
-// The cost of the baseline beside `others`, on GPUs with wgmma. Nothing if `others` have no costs.
-// It was measured with 16-bit operands that TMA can load. So also nothing for other operands, or if
-// `others` contain schedules without TMA.
-std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others,
-                                            const MatmulSetting &setting,
-                                            const std::optional<Problem> &problem, const Gpu &gpu) {
-  if (!has_costs(others))
-    return std::nullopt;
+// The baseline beside `others`, on GPUs with wgmma. It has no cost if `others` have none, and for
+// operands with which it was not measured: those of other sizes than 16 bits, and those that
+// cp.async can copy if `others` contain schedules without TMA.
+Candidate baseline_beside(const std::vector<Candidate> &others, const MatmulSetting &setting,
+                          const std::optional<Problem> &problem, const Gpu &gpu) {
+  if (!has_costs(others) || problem->bytes != 2)
+    return {};
+  const Shape accumulator = setting.accumulator();
+  const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
+  if (copies_through_registers(setting, gpu)) {
+    CopiesThroughRegisters copies = {accumulator, step, *problem};
+    const int64_t threads = 32 * warps_for_tile(accumulator[0] * accumulator[1]);
+    Expr cost = cost_of_copies(copies, threads, Expr::constant(1));
+    return {.schedule = {}, .cost = std::move(cost), .copies = std::move(copies)};
+  }
   bool by_threads = std::any_of(others.begin(), others.end(), [](const Candidate &candidate) {
     return candidate.schedule.producer_warps > 0;
   });
-  if (problem->bytes != 2 || by_threads)
-    return std::nullopt;
-  return cost_of_baseline(setting.accumulator(), setting.matmul.dot->operand(0)->type.shape[1],
-                          copies_through_registers(setting, gpu), *problem);
+  if (by_threads)
+    return {};
+  return {.schedule = {}, .cost = cost_of_baseline(accumulator, step, *problem)};
 }
 
 // A schedule that runs a program per block as `fn`, which is the kernel with this schedule. Nothing
@@ -170,8 +176,7 @@ std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
   if (!gpu.has_wgmma || candidates.empty())
     candidates.push_back(baseline_schedule(setting, problem, gpu));
   else
-    candidates.push_back(
-        {.schedule = {}, .cost = cost_of_baseline_beside(candidates, setting, problem, gpu)});
+    candidates.push_back(baseline_beside(candidates, setting, problem, gpu));
   return candidates;
 }
 

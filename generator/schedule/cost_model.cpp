@@ -246,14 +246,31 @@ Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile
                         problem);
 }
 
-Expr cost_of_baseline(const Shape &accumulator, int64_t step, bool through_registers,
-                      const Problem &problem) {
+Expr cost_of_baseline(const Shape &accumulator, int64_t step, const Problem &problem) {
   const CostTables &costs = *problem.costs;
-  Expr cost = cost_of_programs(costs.programs_beside_wgmma, accumulator, step, problem,
-                               costs.bytes_per_ns_baseline);
-  if (!through_registers)
-    return cost;
-  return std::move(cost) + div_up(problem.k, number(step)) * number(costs.register_copy_latency);
+  return cost_of_programs(costs.programs_beside_wgmma, accumulator, step, problem,
+                          costs.bytes_per_ns_baseline);
+}
+
+// The loads of a K iteration wait for memory. Other blocks on the SM use the time, so waves count.
+Expr cost_of_copies(const CopiesThroughRegisters &copies, int64_t threads, Expr resident,
+                    int64_t spilled) {
+  constexpr int64_t picoseconds = 1000; // per nanosecond
+  const Problem &problem = copies.problem;
+  const MeasuredCopies &times = problem.costs->copies;
+  const int64_t elements = copies.accumulator[0] * copies.accumulator[1];
+  const int64_t copied = (copies.accumulator[0] + copies.accumulator[1]) * copies.step;
+  const Expr iterations = div_up(problem.k, number(copies.step));
+  Expr waves = div_up(all_programs(), num_sms() * std::move(resident));
+  Expr wave = iterations * number(times.iteration * picoseconds + copied / threads * times.copied) +
+              number(times.rest * picoseconds);
+  const auto multiplied = int64_t(double(elements * copies.step) * times.multiplied);
+  Expr program = iterations * number(multiplied + spilled / 4 * threads * times.spilled) +
+                 number(elements * times.stored);
+  Expr by_steps = div_up(std::move(waves) * std::move(wave) +
+                             div_up(all_programs(), num_sms()) * std::move(program),
+                         number(picoseconds));
+  return cost_of_launch(by_steps, problem, problem.costs->bytes_per_ns_baseline, times.launch);
 }
 
 // More stages keep more loads in flight, but take longer to fill.

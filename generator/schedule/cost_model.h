@@ -42,13 +42,23 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
 Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
                               const ir::Shape &accumulator, int64_t parts, const Problem &problem);
 
-/// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `accumulator`:
-/// the shape of a program's accumulator. `step`: the K tile. `through_registers`: cp.async does not
-/// copy the operands.
-Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, bool through_registers,
-                      const Problem &problem);
+/// The cost of the baseline with 16-bit operands that cp.async copies, beside warp-specialized
+/// schedules. `accumulator`: the shape of a program's accumulator. `step`: the K tile.
+Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
-/// The same for the schedule with one block per SM.
+/// The baseline with 16-bit operands that cp.async cannot copy: they go through registers.
+struct CopiesThroughRegisters {
+  ir::Shape accumulator; // of a program
+  int64_t step;          // the K tile
+  Problem problem;
+};
+
+/// The cost of this baseline, with `resident` blocks per SM at a time. `threads`: of a block.
+/// `spilled`: bytes that the code of a thread stores to and loads from local memory.
+Expr cost_of_copies(const CopiesThroughRegisters &copies, int64_t threads, Expr resident,
+                    int64_t spilled = 0);
+
+/// The same as cost_of_baseline for the schedule with one block per SM.
 Expr cost_of_one_block_per_sm(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
 /// The same for the baseline on GPUs without wgmma.

@@ -42,6 +42,18 @@ struct MeasuredPrograms {
   int64_t launch;      // ns, once
 };
 
+/// The times of programs that copy their operands of 2 bytes through registers. A wave is the blocks
+/// that run at the same time.
+struct MeasuredCopies {
+  int64_t launch;    // ns, once
+  int64_t iteration; // ns of a wave, per K iteration
+  int64_t copied;    // ps of a wave, per K iteration and element that a thread copies
+  int64_t rest;      // ns of a wave, before and after the mainloop
+  double multiplied; // ps of an SM, per multiplication of two elements
+  int64_t stored;    // ps of an SM, per element of the result
+  int64_t spilled;   // ps of an SM, per K iteration and word that a thread spills
+};
+
 /// The times of kernels without a matmul.
 struct ElementwiseTimes {
   int64_t launch;           // ns, once
@@ -67,12 +79,12 @@ struct CostTables {
   MeasuredTile coarsened;                   // multistage, mma
   MeasuredTile multistage_wgmma;
   MeasuredPrograms programs_without_wgmma, programs_beside_wgmma;
+  MeasuredCopies copies;
   ElementwiseTimes elementwise;
 
   int64_t launch;                    // ns before a warp-specialized kernel starts
   int64_t bytes_per_ns;              // memory bandwidth of warp-specialized blocks
   int64_t bytes_per_ns_baseline;     // the same for one program per block, on a GPU with wgmma
-  int64_t register_copy_latency;     // ns per K iteration of the baseline that copies by loads
   int64_t bytes_per_ns_multistage;   // the same for one block per SM
   int64_t multistage_start;          // ns until its stages are full
   int64_t row_time;                  // ps for each 128 bytes of a row that TMA copies

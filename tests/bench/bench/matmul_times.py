@@ -1,11 +1,13 @@
 """Measures all images of matmuls on random problems, and fits the tiles of generator/target/cost_tables.cpp.
 
-    python3 -m bench.matmul_times measure LIBRARY OUT SECONDS   # on a GPU, in tests/bench: a line per problem
-    python3 -m bench.matmul_times fit OUT SECONDS               # no GPU: prints the constants
+    python3 -m bench.matmul_times measure LIBRARY OUT SECONDS [KIND...]   # on a GPU: a line per problem
+    python3 -m bench.matmul_times fit OUT SECONDS                         # no GPU: prints the constants
 
 `cost` has the form of generator/schedule/cost_model.cpp, for programs of 64 x 64. The problems are those of
 layout NT, so rows that do not start at multiples of 32 bytes are common. The fit changes one constant at a
 time, and keeps what makes the images with low costs faster; other constants of the model stay as they are.
+Problems of kind "odd" have odd sizes and any layout. They are for `copies`, the baseline whose copies go
+through registers, and for `by_threads`.
 
 Measuring needs PyTorch and a GPU, the rest is pure Python.
 """
@@ -19,7 +21,7 @@ import sys
 import time
 
 SMS, CLUSTER_GROUP = 132, 18
-KINDS = ("matmul", "masked", "thin", "batched")
+KINDS = ("matmul", "masked", "thin", "batched", "odd")
 # step, rest and min_time of a tile, as in MeasuredTile
 TILES = {
     "128x256": [804, 1354, 0], "128x256 multicast 2": [846, 1420, 0], "128x128 ping-pong": [390, 642, 1684],
@@ -30,6 +32,11 @@ TILES = {
 }
 OTHERS = {"row": 1830, "unaligned_row": 2740, "reduction_bytes_per_ns": 1290, "reduction_bytes_per_block": 12,
           "baseline": 1.53}
+# MeasuredCopies; step and rest of the tiles by_threads; the registers and the shared memory of an SM
+COPIES = {"launch": 2720, "iteration": 414, "copied": 22980, "rest": 467, "multiplied": 0.219, "stored": 98,
+          "spilled": 136}
+BY_THREADS = {"128x256": [2641, 4750], "128x128": [1100, 2578], "64x128": [972, 2015], "64x64": [746, 1765]}
+REGISTERS, SHARED_BYTES, THREADS = 65536, 227 * 1024, 2048
 LAUNCH, BYTES_PER_NS, BASELINE_LAUNCH, BASELINE_BYTES_PER_NS, REDUCTION_LAUNCH = 1300, 3800, 930, 3000, 2000
 
 
@@ -41,7 +48,7 @@ def divided(a, b):
 
 
 def drawn(generator, kind):
-    """A random problem of a kind: sizes are log-uniform, and multiples of 64 or 8."""
+    """A random problem of a kind: sizes are log-uniform, and multiples of 64 or 8, or odd."""
     def size(low, high, step):
         return max(step, round(low * (high / low) ** generator.random() / step) * step)
 
@@ -56,11 +63,13 @@ def drawn(generator, kind):
         elif kind == "batched":
             m, n, k = size(8, 2048, 8), size(16, 2048, 8), size(16, 2048, 8)
             batch = round(2 ** (generator.randint(4, 24) / 2))
+        elif kind == "odd":
+            m, n, k = (size(32, 8192, 2) + 1 for _ in range(3))
         if 2**22 <= 2 * batch * m * n * k <= 2**39 and batch * (m * k + k * n + m * n) <= 2**29:
             return dict(kind=kind, B=batch, M=m, N=n, K=k)
 
 
-def measure(folder, out, seconds):
+def measure(folder, out, seconds, kinds):
     import torch
 
     from bench.kernels import Library, LaunchError
@@ -71,22 +80,33 @@ def measure(folder, out, seconds):
     end = time.monotonic() + seconds
     with open(out, "w", encoding="utf-8") as file:
         while time.monotonic() < end:
-            problem = drawn(generator, generator.choice(KINDS))
+            problem = drawn(generator, generator.choice(kinds))
             b, m, n, k = (problem[name] for name in "BMNK")
             a, y, c = (torch.rand(b, *shape, device="cuda").half() for shape in ((m, k), (n, k), (m, n)))
             arguments = dict(A=a, B=y, C=c, M=m, N=n, K=k, lda=k, ldb=k, ldc=n)
+            if problem["kind"] == "odd":
+                problem["layout"] = layout = generator.choice(("N_N", "N_T", "T_N", "T_T"))
+                names["odd"] = f"matmul_masked_half_{layout}_any"
+                arguments.update(lda=m if layout[0] == "T" else k, ldb=n if layout[2] == "N" else k)
             if problem["kind"] == "batched":
                 arguments.update(BATCH=b, batch_a=m * k, batch_b=n * k, batch_c=m * n)
             kernel = library.kernel(names.get(problem["kind"], "matmul_masked_half_N_T_aligned"))
-            launch, times = kernel.bind(**arguments), {}
+            launch, times, copies = kernel.bind(**arguments), {}, []
             for image in kernel.images():
                 kernel.object, name = image.object, tile_of(str(image))
                 try:
                     launch()
                 except LaunchError:
                     continue
-                times[name] = min(times.get(name, math.inf), 1e6 * timer.quick(lambda _: launch()))
-            file.write(json.dumps(dict(problem, times=times)) + "\n")
+                microseconds = 1e6 * timer.quick(lambda _: launch())
+                times[name] = min(times.get(name, math.inf), microseconds)
+                if problem["kind"] == "odd" and name == "baseline":
+                    info = image.info
+                    copies.append(dict(choice=image.choice, us=microseconds, threads=info.threads,
+                                       registers=info.registers,
+                                       shared=info.shared_bytes + info.static_shared_bytes,
+                                       spilled=(info.spill_stores + info.spill_loads) // 4))
+            file.write(json.dumps(dict(problem, times=times, copies=copies)) + "\n")
 
 
 def tile_of(image):
@@ -139,6 +159,31 @@ def cost(problem, name, tiles, others):
     return LAUNCH + max(steps, bytes_of_all / BYTES_PER_NS) + steps / 16
 
 
+def cost_of_copies(problem, image, times):
+    """The cost in ns of a launch of the baseline that copies through registers."""
+    (rows, columns, step), threads = image["choice"], image["threads"]
+    b, m, n, k = (problem[key] for key in "BMNK")
+    resident = max(1, min(REGISTERS // (image["registers"] * threads), THREADS // threads,
+                          SHARED_BYTES // (image["shared"] + 1024)))
+    programs, iterations = divided(m, rows) * divided(n, columns) * b, divided(k, step)
+    wave = (iterations * (times["iteration"] + (rows + columns) * step // threads * times["copied"] / 1000)
+            + times["rest"])
+    program = (iterations * (rows * columns * step * times["multiplied"]
+                             + image["spilled"] * threads * times["spilled"])
+               + rows * columns * times["stored"]) / 1000
+    steps = divided(programs, SMS * resident) * wave + divided(programs, SMS) * program
+    bytes_of_all = 2 * b * (m * k + k * n + m * n)
+    return times["launch"] + max(steps, bytes_of_all / BASELINE_BYTES_PER_NS) + steps / 16
+
+
+def cost_of_threads(problem, name, by_threads):
+    """The cost in ns of a launch of a warp-specialized schedule without TMA."""
+    b, m, n, k = (problem[key] for key in "BMNK")
+    (rows, columns), (step, rest), k = map(int, name.split("x")), by_threads[name], divided(k, 32) * 32
+    steps = divided(divided(m, rows) * divided(n, columns) * b, SMS) * (divided(k * 2, 128) * step + rest)
+    return LAUNCH + max(steps, 2 * b * (m * k + k * n + m * n) / BYTES_PER_NS) + steps / 16
+
+
 # --- Fitting ---------------------------------------------------------------------------------------------
 
 
@@ -182,12 +227,57 @@ def fit(problems, seconds, generator):
     return tiles, others, best
 
 
+def loss_of_odd(problems, copies, by_threads):
+    """The mean logs of: the time of the image with the lowest cost / the lowest time; the costs' error."""
+    choices, errors = 0.0, []
+    for problem in problems:
+        costs = [(cost_of_copies(problem, image, copies), image["us"]) for image in problem["copies"]]
+        costs += [(cost_of_threads(problem, name, by_threads), problem["times"][f"{name} without TMA"])
+                  for name in by_threads if f"{name} without TMA" in problem["times"]]
+        choices += math.log(min(costs)[1] / min(us for _, us in costs)) / len(problems)
+        errors += [abs(math.log(cost / (1000 * us))) for cost, us in costs]
+    return choices, sum(errors) / len(errors)
+
+
+def fit_odd(problems, seconds, generator):
+    """COPIES and BY_THREADS with the least loss that was found, and the loss."""
+    def score(found):
+        return found[0] + 0.2 * found[1]
+
+    copies, by_threads = dict(COPIES), {name: list(times) for name, times in BY_THREADS.items()}
+    best, end = loss_of_odd(problems, copies, by_threads), time.monotonic() + seconds
+    places = [(copies, name) for name in copies]
+    places += [(times, i) for times in by_threads.values() for i in range(2)]
+    while time.monotonic() < end:
+        changed = [(table, key, table[key]) for table, key in generator.sample(places, generator.choice((1, 2)))]
+        for table, key, before in changed:
+            table[key] = before * math.exp(generator.gauss(0, 0.2))
+        found = loss_of_odd(problems, copies, by_threads)
+        if score(found) < score(best):
+            best = found
+            continue
+        for table, key, before in changed:
+            table[key] = before
+    return copies, by_threads, best
+
+
 def main(arguments):
     if arguments[0] == "measure":
-        measure(pathlib.Path(arguments[1]), arguments[2], float(arguments[3]))
+        measure(pathlib.Path(arguments[1]), arguments[2], float(arguments[3]), arguments[4:] or KINDS)
         return
     with open(arguments[1], encoding="utf-8") as file:
         problems = [json.loads(line) for line in file]
+    odd = [problem for problem in problems if problem.get("copies")]
+    problems = [problem for problem in problems if problem["kind"] != "odd"]
+    if odd:
+        copies, by_threads, (choices, error) = fit_odd(odd, float(arguments[2]), random.Random(1))
+        print("copies", *(f"{name} {value:.4g}" for name, value in copies.items()))
+        for name, times in by_threads.items():
+            print("by_threads", name, *map(round, times))
+        print(f"odd sizes: the image with the lowest cost takes {math.exp(choices):.3f} times as long as the "
+              f"fastest; mean error of a cost {error:.3f}")
+    if not problems:
+        return
     tiles, others, best = fit(problems, float(arguments[2]), random.Random(1))
     for name, times in tiles.items():
         print(name, *map(round, times))

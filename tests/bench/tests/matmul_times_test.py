@@ -1,8 +1,10 @@
 """Tests bench/matmul_times.py, without a GPU."""
 
 import random
+import re
 import unittest
 
+from bench import main
 from bench import matmul_times as times
 
 
@@ -25,6 +27,32 @@ class MatmulTimesTest(unittest.TestCase):
             self.assertLess(cost(name, 1024, 1024, 1024), cost(name, 1024, 1024, 8192))
         self.assertLess(cost("128x256", 4096, 4096, 4096), cost("64x64", 4096, 4096, 4096))
         self.assertLess(cost("64x128 partials", 64, 64, 16384), cost("64x64", 64, 64, 16384))
+
+    def test_cost_of_copies_counts_waves_of_resident_blocks(self):
+        def cost(m, k, registers):
+            image = dict(choice=[64, 64, 32], threads=128, registers=registers, shared=8192, spilled=0)
+            return times.cost_of_copies(dict(B=1, M=m, N=64 * 132, K=k), image, times.COPIES)
+
+        self.assertEqual(cost(64, 33, 128), cost(64, 33, 64))  # one wave in both cases
+        self.assertLess(cost(64 * 8, 33, 64), cost(64 * 8, 33, 128))
+        self.assertLess(cost(64, 31, 128), cost(64, 33, 128))
+
+    def test_fit_of_odd_sizes_finds_a_longer_iteration(self):
+        image = dict(choice=[64, 64, 32], threads=128, registers=128, shared=8192, spilled=3)
+        true = dict(times.COPIES, iteration=3000)
+        problems = [dict(kind="odd", B=1, M=m, N=777, K=k, times={"64x64 without TMA": 1e5}) for m in (65, 999, 5001) for k in (33, 555, 4001)]
+        for problem in problems:
+            problem["copies"] = [dict(image, us=times.cost_of_copies(problem, image, true) / 1000)]
+        found, _, loss = times.fit_odd(problems, 0.5, random.Random(1))
+        self.assertLess(loss[1], times.loss_of_odd(problems, times.COPIES, times.BY_THREADS)[1])
+        self.assertGreater(found["iteration"], times.COPIES["iteration"])
+
+    def test_constants_of_copies_are_those_of_the_compiler(self):
+        table = (main.ROOT / "generator/target/cost_tables.cpp").read_text()
+        found = re.search(r"\.copies = \{(.*?)\}", table)[1]
+        self.assertEqual([float(each) for each in found.split(",")], list(times.COPIES.values()))
+        for name, (step, rest) in times.BY_THREADS.items():
+            self.assertRegex(table, rf"{{{{{name.replace('x', ', ')}, 1}}, {step}, {rest}, [48]}}")
 
     def test_fit_prefers_the_tile_that_is_faster(self):
         problem = dict(kind="masked", B=1, M=128, N=128, K=256, times={"64x64": 9.0, "64x32": 4.0})

@@ -273,13 +273,6 @@ TEST_CASE("baseline cost: counts K iterations and waves") {
 }
 
 TEST_CASE("baseline cost: copies through registers wait in each K iteration") {
-  // The cost of `iterations` K iterations beside warp-specialized schedules.
-  auto cost = [](const std::string &text, int64_t iterations) {
-    const Found plain = schedules(text).back();
-    REQUIRE(plain.cost);
-    return value_of(*plain.cost, 1, iterations);
-  };
-  const int64_t latency = find_gpu("90a")->costs->register_copy_latency;
   // Rows of A that may end at any element: cp.async cannot copy them.
   const std::string any_row = masked(R"(
     %i = range {start = 0} : i32[64]
@@ -294,9 +287,23 @@ TEST_CASE("baseline cost: copies through registers wait in each K iteration") {
   auto with_rows_of = [&](const std::string &promise) {
     return with(any_row, "%K: i32", "%K: i32, %Ka: i32" + promise);
   };
-  for (int64_t iterations : {1, 9})
-    CHECK(cost(with_rows_of(""), iterations) ==
-          cost(with_rows_of(" multiple_of 8"), iterations) + iterations * latency);
+  CHECK_FALSE(schedules(with_rows_of(" multiple_of 8")).back().copies);
+  const Found through_registers = schedules(with_rows_of("")).back();
+  REQUIRE(through_registers.copies);
+  const CopiesThroughRegisters &copies = *through_registers.copies;
+  CHECK(copies.accumulator == ir::Shape{128, 128});
+  CHECK(copies.step == 64);
+  const MeasuredCopies &times = find_gpu("90a")->costs->copies;
+  auto cost = [&](int64_t resident, int64_t programs, int64_t iterations, int64_t spilled = 0) {
+    return value_of(cost_of_copies(copies, 128, Expr::constant(resident), spilled), programs,
+                    iterations);
+  };
+  CHECK(cost(1, 1, 9) > cost(1, 1, 1) + 8 * times.iteration);
+  CHECK(cost(1, 132 * 2, 9) > cost(1, 132, 9) + 9 * times.iteration);
+  // Two resident blocks wait at the same time.
+  CHECK(cost(2, 132 * 2, 9) < cost(1, 132 * 2, 9) - 9 * times.iteration);
+  CHECK(cost(1, 1, 9, 8) > cost(1, 1, 9));
+  CHECK(cost(1, 1, 9, 8) - cost(1, 1, 9) > cost(1, 1, 3, 8) - cost(1, 1, 3));
 }
 
 TEST_CASE("candidate_schedules: cost needs host-known iteration counts") {
@@ -635,8 +642,7 @@ TEST_CASE("candidate_schedules: threads copy if a launch may lack TMA") {
                                          "128x128x64 warp-specialized, without TMA",
                                          "64x128x64 warp-specialized, without TMA",
                                          "64x64x64 warp-specialized, without TMA"});
-  // These schedules come after the others and before the baseline. The cost of the baseline assumes
-  // aligned operands.
+  // These schedules come after the others and before the baseline, which copies through registers.
   bool found = false;
   for (const Found &schedule : schedules(strange)) {
     found |= schedule.producer_warps > 0;
@@ -650,7 +656,8 @@ TEST_CASE("candidate_schedules: threads copy if a launch may lack TMA") {
     CHECK((schedule.work == Schedule::Work::all));
     CHECK_FALSE(schedule.swap_operands);
   }
-  CHECK_FALSE(schedules(strange).back().cost);
+  CHECK(schedules(strange).back().copies);
+  CHECK_FALSE(schedules(matmul_kernel()).back().copies);
   CHECK(schedules(matmul_kernel()).back().cost);
   CHECK(has_threads(undeclared("%ldb: i64")));
   CHECK(has_threads(with(matmul_kernel(), "%B: ptr<f16>", "%B: ptr<f16> aligned 2")));

@@ -19,6 +19,7 @@ namespace tritonc::test {
 struct Found : Schedule {
   std::optional<Expr> cost;
   std::optional<BlockWork> work_of_a_block;
+  std::optional<CopiesThroughRegisters> copies;
 };
 
 /// `text`: tile IR. The last schedule is the baseline.
@@ -27,8 +28,8 @@ inline std::vector<Found> schedules(const std::string &text, const char *gpu = "
   std::string before = printed(fn);
   std::vector<Found> found;
   for (Candidate &candidate : candidate_schedules(fn, *find_gpu(gpu)))
-    found.push_back(
-        {std::move(candidate.schedule), std::move(candidate.cost), std::move(candidate.work)});
+    found.push_back({std::move(candidate.schedule), std::move(candidate.cost),
+                     std::move(candidate.work), std::move(candidate.copies)});
   CHECK(printed(fn) == before);
   REQUIRE_FALSE(found.empty());
   for (const Found &schedule : found) {
