@@ -12,7 +12,7 @@
 namespace tritonc {
 
 struct ChildLimits {
-  std::chrono::milliseconds time = std::chrono::minutes(2);
+  std::chrono::milliseconds time = std::chrono::minutes(10);
   size_t output_bytes = 1 << 20; // stdout and stderr together; run_child drops the rest
 };
 

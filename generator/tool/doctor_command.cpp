@@ -198,7 +198,7 @@ private:
     command.insert(command.end(), {"/proc/self/exe", "--version"});
     std::error_code error;
     command[command.size() - 2] = fs::read_symlink("/proc/self/exe", error).string();
-    ChildResult child = run_child(command, directory->path());
+    ChildResult child = run_child(command, directory->path(), {.time = std::chrono::minutes(2)});
     bool is_good = child.end == ChildResult::End::exited && child.code == 0 &&
                    child.output.find(tool_name) != std::string::npos;
     say("launcher", is_good ? program

@@ -84,7 +84,7 @@ mv "$prefix" "$work/gone"
 logged env -u CUDA_HOME -u CUDA_PATH cmake -S "$work/projects/consumer" -B "$work/consumer" -G Ninja \
   "-DCMAKE_PREFIX_PATH=$work/runtime;$work/product" || fail "cannot configure the consumer"
 logged cmake --build "$work/consumer" || fail "cannot build the consumer"
-"$work/consumer/app" || fail "the consumer fails"
+logged "$work/consumer/app" || fail "the consumer fails with exit code $?"
 mv "$work/gone" "$prefix"
 
 # Another processor: CMake must reject the runtime of this machine, and accept the runtime of the target. The object is for
