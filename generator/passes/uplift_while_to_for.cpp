@@ -25,7 +25,7 @@
 //          its range.
 // Needs:   nothing.
 // Ensures: every remaining while_loop has a condition that is not such a comparison, or limits of 64
-//          bits that the host does not know.
+//          bits that the host does not know, or too many iterations.
 // Limits:  nothing happens if the step is not a constant, or if the comparison is unsigned or `!=`.
 //
 // Tested by tests/unit/passes/uplift_while_to_for/ and uplift_while_to_for_test.cpp.
@@ -169,7 +169,7 @@ struct State {
     if (!count)
       return;
     if (count->bits > 32 && !fits_counter(*count)) {
-      if (!host_knows(count->start))
+      if (count->start.as_constant() || !host_knows(count->start))
         return;
       require_counter(*count);
     }

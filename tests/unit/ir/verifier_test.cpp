@@ -502,8 +502,10 @@ TEST_CASE("verify: blocks and host values") {
   check_for_hopper("launch_blocks %l", "numbers of blocks are i32");
   check_for_hopper("launch_blocks", "wrong number of operands");
   check_for_hopper(in_branch + "launch_requires %n, %n {text = \"a\"}" + end, top);
-  check_for_hopper("launch_requires %n, %l {text = \"a\"}", "both sides of a requirement are integers of one type");
-  check_for_hopper("launch_requires %l, %n {text = \"a\"}", "both sides of a requirement are integers of one type");
+  check_for_hopper("launch_requires %n, %l {text = \"a\"}",
+                   "both sides of a requirement are integers of one type");
+  check_for_hopper("launch_requires %l, %n {text = \"a\"}",
+                   "both sides of a requirement are integers of one type");
   check_for_hopper("launch_requires %n", "wrong number of operands");
   check_for_hopper("%1 = launch_blocks %n : i32", "wrong number of results");
 }
