@@ -245,6 +245,15 @@ TEST_CASE("launch_config: launch_requires is a guard") {
   CHECK_FALSE(schedule.shared_bytes);
 }
 
+TEST_CASE("launch_config: a requirement may compare 64-bit integers") {
+  LaunchConfig schedule =
+      launch_config(function("%limit = constant {value = 4294967296} : i64\n"
+                             "%wide = cast %n : i64\n %larger = max %wide, %limit : i64\n"
+                             "launch_requires %larger, %limit {text = \"a\"}"));
+  REQUIRE(schedule.guards.size() == 1);
+  CHECK(text_of(schedule.guards[0].condition) == "((p1 max 4294967296) == 4294967296)");
+}
+
 TEST_CASE("launch_config: a launch has the shared memory of its stages") {
   LaunchConfig schedule =
       launch_config(function("%two = constant {value = 2} : i32\n %stages = mul %n, %two : i32\n"
