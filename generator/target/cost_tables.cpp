@@ -37,10 +37,10 @@ constexpr MeasuredTile by_tma[] = {
 constexpr MeasuredTile split_k[] = {{{64, 128, 1}, 288, 3980}, {{128, 128, 1}, 527, 4460}};
 
 // Producer warps that load element by element, in the worst case. The loads in flight are the
-// limit, so there are as many producer threads as registers allow. Fitted to the times of all images
-// of matmul_masked in f16 on an H200 (driver 580.159.04, 2026-11-27): 500 random problems of odd
-// sizes, all layouts. In 1000 others, the image with the lowest cost took 1.003 times as long as the
-// fastest (geometric mean), at a mean error of the costs of 11 %.
+// limit, so there are as many producer threads as registers allow. Fitted to the times of all
+// images of matmul_masked in f16 on an H200 (2026-11-27): 500 random problems of odd sizes, all
+// layouts. In 1000 others, the image with the lowest cost took 1.003 times as long as the fastest
+// (geometric mean), at a mean error of the costs of 11 %.
 constexpr MeasuredTile by_threads[] = {
     {{128, 256, 1}, 2641, 4750, 4},
     {{128, 128, 1}, 1100, 2578, 8},
@@ -75,10 +75,11 @@ const CostTables h200_costs = {
     // Fitted to times of 24 families of kernels without a matmul on an H200 (driver 580.159.04,
     // 2026-11-26): softmax, norms, cross-entropy and gradients, sums, moments, argmax, moves; 671
     // random problems of f16, 16317 times of their images (tests/bench/run times and fit);
-    // exchanged_element to 1180 others (2026-11-27). In 414 further problems of 14 families, the code
-    // with the lowest cost took 1.04 times as long as the fastest code (geometric mean of the
-    // families), at most 5.5 times: a sum of rows of odd length. With 2048 elements of several
-    // programs per block, rows of 512 and 1024 elements took 2.1 and 1.3 times as long.
+    // exchanged_element is an estimate: fits to 1180 others gave 0.11 to 0.40 (2026-11-27). In 414
+    // further problems of 14 families, the code with the lowest cost took 1.04 times as long as the
+    // fastest code (geometric mean of the families), at most 5.5 times: a sum of rows of odd
+    // length. With 2048 elements of several programs per block, rows of 512 and 1024 elements took
+    // 2.1 and 1.3 times as long.
     .elementwise =
         {.launch = 2810,
          .iteration = 57,
