@@ -48,8 +48,8 @@ struct Schedule {
     /// A block runs several programs side by side, with an axis of each tile for them. All warps do
     /// the same. `coarsening` has their number.
     batched,
-    /// All warps do the same. Two launches divide the loop of a program among blocks, as split-K
-    /// does for a matmul.
+    /// All warps do the same. Two launches divide the loop of a program among blocks: split-K, if
+    /// the program is a matmul.
     split_loop,
     /// The second launch of split-K through a workspace: adds the partials, then runs the epilogue.
     split_k_reduction,

@@ -63,6 +63,12 @@ Need need_of(Function &fn) {
 
 } // namespace
 
+int blocks_by_registers(int accumulators, int operands, int warps, const Gpu &gpu) {
+  const int wanted = accumulators + std::min(operands, accumulators) + registers_for_addresses;
+  const int registers = std::min(gpu.max_registers_per_thread, wanted);
+  return std::clamp(gpu.registers_per_block / (32 * warps * registers), 1, max_programs);
+}
+
 void choose_occupancy(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   if (schedule.is_warp_specialized()) {
     fn.blocks_per_sm = schedule.blocks_per_sm; // its circular buffer is sized for this
@@ -75,14 +81,10 @@ void choose_occupancy(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   Need need = need_of(fn);
   if (!need.accumulators)
     return;
-  int threads = 32 * fn.warps;
-  int registers = std::min(gpu.max_registers_per_thread,
-                           need.accumulators + std::min(need.operands, need.accumulators) +
-                               registers_for_addresses);
-  int by_registers = gpu.registers_per_block / (threads * registers);
+  int by_registers = blocks_by_registers(need.accumulators, need.operands, fn.warps, gpu);
   int by_shared = fn.shared_bytes ? gpu.max_shared_bytes / fn.shared_bytes : max_programs;
-  int by_threads = threads_per_sm / threads;
-  fn.blocks_per_sm = std::max(1, std::min({max_programs, by_registers, by_shared, by_threads}));
+  int by_threads = threads_per_sm / (32 * fn.warps);
+  fn.blocks_per_sm = std::max(1, std::min({by_registers, by_shared, by_threads}));
 }
 
 } // namespace tritonc

@@ -7,6 +7,7 @@
 //     cost_model                the cost of launches, from measured tiles
 //     elementwise_cost_model    the cost of launches without a matmul
 //     batched                   several programs per block, without a matmul
+//     split_k                   several blocks per program of a matmul: two launches
 //     split_loop                several blocks per program, without a matmul: two launches
 //     cluster                   several blocks per program, without a matmul: clusters
 //     warp_specialized          producer warps copy, consumer warps multiply
@@ -31,6 +32,7 @@
 #include "schedule/elementwise_cost_model.h"
 #include "schedule/legality.h"
 #include "schedule/multistage.h"
+#include "schedule/split_k.h"
 #include "schedule/split_loop.h"
 #include "schedule/tile_shapes.h"
 #include "schedule/warp_specialized.h"
@@ -66,25 +68,29 @@ void append_comparable(std::vector<Candidate> &candidates, std::vector<Candidate
 
 // The baseline beside `others`, on GPUs with wgmma. It has no cost if `others` have none, and for
 // operands with which it was not measured: those of other sizes than 16 bits, and those that
-// cp.async can copy if `others` contain schedules without TMA.
-Candidate baseline_beside(const std::vector<Candidate> &others, const MatmulSetting &setting,
-                          const std::optional<Problem> &problem, const Gpu &gpu) {
+// cp.async can copy if `others` contain schedules without TMA. Split-K comes before it if it copies
+// through registers.
+std::vector<Candidate> baseline_beside(const std::vector<Candidate> &others,
+                                       const MatmulSetting &setting,
+                                       const std::optional<Problem> &problem, const Gpu &gpu) {
   if (!has_costs(others) || problem->bytes != 2)
-    return {};
+    return {{}};
   const Shape accumulator = setting.accumulator();
   const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
   if (copies_through_registers(setting, gpu)) {
     CopiesThroughRegisters copies = {accumulator, step, *problem};
     const int64_t threads = 32 * warps_for_tile(accumulator[0] * accumulator[1]);
-    Expr cost = cost_of_copies(copies, threads, Expr::constant(1));
-    return {.schedule = {}, .cost = std::move(cost), .copies = std::move(copies)};
+    Expr cost = cost_of_copies(copies, threads, number(1));
+    std::vector<Candidate> candidates = split_k_of_copies(setting, copies, gpu);
+    candidates.push_back({.schedule = {}, .cost = std::move(cost), .copies = std::move(copies)});
+    return candidates;
   }
   bool by_threads = std::any_of(others.begin(), others.end(), [](const Candidate &candidate) {
     return candidate.schedule.producer_warps > 0;
   });
   if (by_threads)
-    return {};
-  return {.schedule = {}, .cost = cost_of_baseline(accumulator, step, *problem)};
+    return {{}};
+  return {{.schedule = {}, .cost = cost_of_baseline(accumulator, step, *problem)}};
 }
 
 // A schedule that runs a program per block as `fn`, which is the kernel with this schedule. Nothing
@@ -176,7 +182,7 @@ std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
   if (!gpu.has_wgmma || candidates.empty())
     candidates.push_back(baseline_schedule(setting, problem, gpu));
   else
-    candidates.push_back(baseline_beside(candidates, setting, problem, gpu));
+    append(candidates, baseline_beside(candidates, setting, problem, gpu));
   return candidates;
 }
 

@@ -221,29 +221,38 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
   return cost_of_launch(by_steps, problem);
 }
 
-// The second launch has a start time, and reads what the first has stored. Its bytes in flight
-// depend on its number of blocks.
-Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
-                              const Shape &accumulator, int64_t parts, const Problem &problem) {
-  const int64_t second_launch = problem.costs->reduction_launch;
-  const int64_t bytes_per_ns = problem.costs->reduction_bytes_per_ns;
-  const int64_t bytes_of_block_per_ns = problem.costs->reduction_bytes_per_block;
-  const int64_t part_bytes = tile.tile.elements() * 4,
-                bytes_of_block = accumulator[0] * accumulator[1] * 4 / parts;
-  Expr tiles = output_tiles_of(schedule.coarsening), at_once = tiles_at_once(*problem.costs);
-  Expr steps = steps_of(problem);
-  auto of = [](Expr::Kind kind, Expr a, Expr b) {
-    return Expr::binary(kind, std::move(a), std::move(b));
+// The second launch has a start time, and reads what the first has stored: `parts` partials per
+// program. Its bytes in flight depend on its number of blocks. `stored`: elements of all partials of
+// one part.
+Expr cost_of_reduction(const Schedule &schedule, const Expr &parts, Expr stored,
+                       const Shape &accumulator, const Problem &problem) {
+  constexpr int64_t bytes = 4;
+  const CostTables &costs = *problem.costs;
+  int64_t blocks = 1; // of a program
+  for (int64_t along_axis : schedule.division)
+    blocks *= along_axis;
+  const int64_t of_block = accumulator[0] * accumulator[1] * bytes / blocks;
+  auto div = [](Expr a, int64_t b) {
+    return Expr::binary(Expr::Kind::div, std::move(a), number(b));
   };
-  Expr wanted = parts_of_loop(steps, at_once, tiles);
-  Expr first = div_up(tiles * wanted, at_once) *
-               (div_up(steps, wanted) * step_of(tile, problem) + number(tile.rest));
-  Expr by_bytes = of(Expr::Kind::div, tiles * wanted * number(part_bytes), number(bytes_per_ns));
-  Expr waves = div_up(all_programs() * number(parts), at_once);
-  Expr by_block =
-      of(Expr::Kind::div, waves * wanted * number(bytes_of_block), number(bytes_of_block_per_ns));
-  return cost_of_launch(first + of(Expr::Kind::max, by_bytes, by_block) + number(second_launch),
-                        problem);
+  Expr by_bytes = div(std::move(stored) * parts * number(bytes), costs.reduction_bytes_per_ns);
+  Expr waves = div_up(all_programs() * number(blocks), tiles_at_once(costs));
+  Expr by_block = div(std::move(waves) * parts * number(of_block), costs.reduction_bytes_per_block);
+  return number(costs.reduction_launch) +
+         Expr::binary(Expr::Kind::max, std::move(by_bytes), std::move(by_block));
+}
+
+Expr cost_of_split_k_partials(const Schedule &first, const MeasuredTile &tile,
+                              const Schedule &second, const Shape &accumulator,
+                              const Problem &problem) {
+  Expr tiles = output_tiles_of(first.coarsening), at_once = tiles_at_once(*problem.costs);
+  Expr steps = steps_of(problem);
+  Expr parts = parts_of_loop(steps, at_once, tiles);
+  Expr by_steps = div_up(tiles * parts, at_once) *
+                  (div_up(steps, parts) * step_of(tile, problem) + number(tile.rest));
+  Expr reduction =
+      cost_of_reduction(second, parts, tiles * number(tile.tile.elements()), accumulator, problem);
+  return cost_of_launch(by_steps + std::move(reduction), problem);
 }
 
 Expr cost_of_baseline(const Shape &accumulator, int64_t step, const Problem &problem) {
@@ -260,16 +269,27 @@ Expr cost_of_copies(const CopiesThroughRegisters &copies, int64_t threads, Expr 
   const MeasuredCopies &times = problem.costs->copies;
   const int64_t elements = copies.accumulator[0] * copies.accumulator[1];
   const int64_t copied = (copies.accumulator[0] + copies.accumulator[1]) * copies.step;
-  const Expr iterations = div_up(problem.k, number(copies.step));
-  Expr waves = div_up(all_programs(), num_sms() * std::move(resident));
+  Expr iterations = div_up(problem.k, number(copies.step)), blocks = all_programs();
+  std::optional<Expr> reduction;
+  if (copies.reduction) {
+    Expr at_once = num_sms() * number(copies.reduction->blocks_per_sm);
+    Expr parts = parts_of_loop(iterations, std::move(at_once), all_programs());
+    iterations = div_up(std::move(iterations), parts);
+    blocks = std::move(blocks) * parts;
+    reduction = cost_of_reduction(*copies.reduction, parts, all_programs() * number(elements),
+                                  copies.accumulator, problem);
+  }
+  Expr waves = div_up(blocks, num_sms() * std::move(resident));
   Expr wave = iterations * number(times.iteration * picoseconds + copied / threads * times.copied) +
               number(times.rest * picoseconds);
   const auto multiplied = int64_t(double(elements * copies.step) * times.multiplied);
   Expr program = iterations * number(multiplied + spilled / 4 * threads * times.spilled) +
                  number(elements * times.stored);
   Expr by_steps = div_up(std::move(waves) * std::move(wave) +
-                             div_up(all_programs(), num_sms()) * std::move(program),
+                             div_up(std::move(blocks), num_sms()) * std::move(program),
                          number(picoseconds));
+  if (reduction)
+    by_steps = std::move(by_steps) + std::move(*reduction);
   return cost_of_launch(by_steps, problem, problem.costs->bytes_per_ns_baseline, times.launch);
 }
 

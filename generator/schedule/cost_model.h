@@ -36,24 +36,26 @@ Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const Measur
                             const std::vector<int64_t> &tail_split, const MeasuredTile &small,
                             const Problem &problem);
 
-/// The cost of two launches: the first, `schedule`, stores split-K partials in this tile, and the
-/// second reduces them. `accumulator`: the shape of a program's accumulator. `parts`: the blocks that
-/// share it in the second launch.
-Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
-                              const ir::Shape &accumulator, int64_t parts, const Problem &problem);
+/// The cost of two launches: `first` stores split-K partials in this tile, and `second` reduces them.
+/// `accumulator`: the shape of a program's accumulator.
+Expr cost_of_split_k_partials(const Schedule &first, const MeasuredTile &tile,
+                              const Schedule &second, const ir::Shape &accumulator,
+                              const Problem &problem);
 
 /// The cost of the baseline with 16-bit operands that cp.async copies, beside warp-specialized
 /// schedules. `accumulator`: the shape of a program's accumulator. `step`: the K tile.
 Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
-/// The baseline with 16-bit operands that cp.async cannot copy: they go through registers.
+/// A matmul with 16-bit operands that cp.async cannot copy: they go through registers. A block runs
+/// one program, or with split-K a part of its K loop.
 struct CopiesThroughRegisters {
   ir::Shape accumulator; // of a program
   int64_t step;          // the K tile
   Problem problem;
+  std::optional<Schedule> reduction = {}; // the second launch of split-K
 };
 
-/// The cost of this baseline, with `resident` blocks per SM at a time. `threads`: of a block.
+/// The cost of these launches, with `resident` blocks per SM at a time. `threads`: of a block.
 /// `spilled`: bytes that the code of a thread stores to and loads from local memory.
 Expr cost_of_copies(const CopiesThroughRegisters &copies, int64_t threads, Expr resident,
                     int64_t spilled = 0);

@@ -7,16 +7,15 @@
 
 #include "schedule/warp_specialized.h"
 
-#include "analysis/associative_loop.h"
 #include "analysis/grid_axes.h"
 #include "passes/coarsen_programs.h"
-#include "passes/loop_partials.h"
 #include "passes/lower_to_tma.h"
 #include "passes/remove_dead_code.h"
 #include "passes/set_k_tile.h"
 #include "passes/split_k_in_cluster.h"
 #include "passes/swap_operands.h"
 #include "schedule/legality.h"
+#include "schedule/split_k.h"
 
 #include <algorithm>
 
@@ -169,51 +168,18 @@ std::vector<Candidate> waves_and_tail(const std::vector<MeasuredSchedule> &measu
 
 // --- Split-K through a workspace -----------------------------------------------------------------
 
-// The blocks that share the tile of a program in the second launch: as many as keep whole vectors
-// for all threads.
-int64_t parts_of_reduction(const MatmulSetting &setting) {
-  const Shape &accumulator = setting.accumulator();
-  int64_t parts =
-      std::min(accumulator[0], accumulator[0] * accumulator[1] / LoopPartials::min_elements);
-  Function tried = clone(setting.fn);
-  std::vector<int64_t> division(3, 1);
-  division[*setting.axes[0]] = parts;
-  return parts > 1 && try_coarsening(tried, {1, 1, 1}, division) ? parts : 1;
-}
-
-// Two launches: the first stores partials in the tile of `of`, the second adds them, program by
-// program. Nothing if the function cannot be divided this way.
-std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const MatmulSetting &setting,
-                                         const Problem &problem) {
-  bool is_tiled = setting.axes[0] && setting.axes[1] && setting.axes[0] != setting.axes[1];
-  std::optional<AssociativeLoop> found = find_associative_loop(setting.fn);
-  if (!is_tiled || !found || found->totals.size() != 1 || !of.schedule.division.empty())
-    return {};
-  Schedule first = of.schedule;
-  first.work = Schedule::Work::partials;
-  first.partials = {.coarsening = first.coarsening, .axes = {*setting.axes[0], *setting.axes[1]}};
-  const int64_t parts = parts_of_reduction(setting);
-  std::vector<int64_t> division(3, 1);
-  division[*setting.axes[0]] = parts;
-  Schedule second{.kind = Schedule::Kind::split_k_reduction,
-                  .tile = first.tile,
-                  .coarsening = {1, 1, 1},
-                  .division = std::move(division),
-                  .k_tile = first.k_tile,
-                  .work = Schedule::Work::reduction,
-                  .partials = first.partials,
-                  .blocks_per_sm = first.blocks_per_sm};
-  Expr cost = cost_of_split_k_partials(first, of.tile, setting.accumulator(), parts, problem);
-  return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
-}
-
-// The same for the tiles of CostTables::split_k that the function can have.
+// The schedules for the tiles of CostTables::split_k that the function can have.
 std::vector<Candidate> split_k_schedules(const MatmulSetting &setting, const Problem &problem,
                                          const Gpu &gpu) {
   std::vector<Candidate> candidates;
   for (const MeasuredTile &tile : gpu.costs->split_k)
     if (auto schedule = specialized_schedule(setting, tile, setting.row_of_k, gpu))
-      append(candidates, split_k_schedules({*schedule, tile}, setting, problem));
+      if (std::optional<SplitK> split = split_k_launches(setting, *schedule)) {
+        Expr cost = cost_of_split_k_partials(split->partials, tile, split->reduction,
+                                             setting.accumulator(), problem);
+        candidates.push_back({.schedule = std::move(split->partials), .cost = std::move(cost)});
+        candidates.push_back({.schedule = std::move(split->reduction)});
+      }
   return candidates;
 }
 

@@ -306,6 +306,40 @@ TEST_CASE("baseline cost: copies through registers wait in each K iteration") {
   CHECK(cost(1, 1, 9, 8) - cost(1, 1, 9) > cost(1, 1, 3, 8) - cost(1, 1, 3));
 }
 
+TEST_CASE("candidate_schedules: split-K of copies through registers") {
+  const std::string odd = with(matmul_kernel(), "%lda: i64 multiple_of 8", "%lda: i64");
+  const std::vector<Found> found = schedules(odd);
+  REQUIRE(found.size() > 3);
+  const Found &first = found[found.size() - 3], &second = found[found.size() - 2];
+  CHECK(text_of(first) == "split loop, partials");
+  CHECK(first.blocks_per_sm == 4);
+  REQUIRE(first.copies);
+  CHECK(first.copies->reduction == second);
+  CHECK(text_of(second) == "split-K reduction");
+  CHECK(second.division == std::vector<int64_t>{8, 1, 1});
+  for (const Schedule &schedule : {first, second}) {
+    REQUIRE(schedule.partials);
+    CHECK(schedule.partials->coarsening == std::vector<int64_t>{1, 1, 1});
+    CHECK(schedule.partials->axes == std::vector<size_t>{0, 1});
+  }
+  // It pays for few programs with many iterations.
+  auto cost = [&](const Found &schedule, int64_t programs, int64_t iterations) {
+    return value_of(*schedule.cost, programs, iterations);
+  };
+  CHECK(cost(first, 2, 200) < cost(found.back(), 2, 200) / 4);
+  CHECK(cost(first, 2, 4) > cost(found.back(), 2, 4));
+  CHECK(cost(first, 132, 200) > cost(found.back(), 132, 200) / 4);
+
+  auto has_split = [](const std::string &text) {
+    std::vector<Found> all = schedules(text);
+    return std::any_of(all.begin(), all.end(), [](const Found &schedule) {
+      return schedule.kind == Schedule::Kind::split_loop;
+    });
+  };
+  CHECK_FALSE(has_split(matmul_kernel())); // TMA copies
+  CHECK_FALSE(has_split(with(odd, "{number = 0.0}", "{number = 1.0}")));
+}
+
 TEST_CASE("candidate_schedules: cost needs host-known iteration counts") {
   std::string text = row_kernel(64);
   CHECK(schedules(text).back().cost);

@@ -34,12 +34,12 @@ inline std::vector<Found> schedules(const std::string &text, const char *gpu = "
   REQUIRE_FALSE(found.empty());
   for (const Found &schedule : found) {
     bool is_last = &schedule == &found.back();
-    bool is_without_matmul = schedule.kind == Schedule::Kind::batched ||
-                             schedule.kind == Schedule::Kind::split_loop || schedule.staged ||
+    bool is_without_matmul = schedule.kind == Schedule::Kind::batched || schedule.staged ||
                              schedule.iterations > 0 || schedule.cluster > 1;
     bool is_uniform = schedule.kind == Schedule::Kind::multistage_wgmma ||
                       schedule.kind == Schedule::Kind::multistage || is_last || // baseline
-                      schedule.kind == Schedule::Kind::split_k_reduction || is_without_matmul;
+                      schedule.kind == Schedule::Kind::split_k_reduction ||
+                      schedule.kind == Schedule::Kind::split_loop || is_without_matmul;
     CHECK(schedule.is_warp_specialized() == (find_gpu(gpu)->has_tensor_maps && !is_uniform));
     CHECK_FALSE((is_without_matmul && contains(text, " dot ")));
     if (schedule.is_first())
