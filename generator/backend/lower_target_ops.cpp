@@ -38,6 +38,8 @@
 
 #include "backend/lower_target_ops.h"
 
+#include "backend/global_access.h"
+#include "backend/masked_access.h"
 #include "backend/target_ops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -175,14 +177,23 @@ private:
   // `marked` is the hinted address, `address` the same address without a hint.
   void hint_accesses(llvm::Value &marked, llvm::Value *address) {
     for (llvm::User *user : llvm::make_early_inc_range(marked.users())) {
-      builder_.SetInsertPoint(llvm::cast<llvm::Instruction>(user));
+      auto *instruction = llvm::cast<llvm::Instruction>(user);
+      builder_.SetInsertPoint(instruction);
+      GlobalAccess access{.qualifiers = info_.nvptx.text.str()};
+      if (call_->arg_size() == 2)
+        access.policy = call_->getArgOperand(1);
+      std::optional<MaskedAccess> masked = masked_access(*instruction);
+      if (masked)
+        access.on = masked->on;
       auto *store = llvm::dyn_cast<llvm::StoreInst>(user);
-      if (auto *load = llvm::dyn_cast<llvm::LoadInst>(user)) {
-        load->replaceAllUsesWith(hinted_load(load->getType(), address));
-        load->eraseFromParent();
-      } else if (store && store->getPointerOperand() == &marked) {
-        hinted_store(store->getValueOperand(), address);
-        store->eraseFromParent();
+      llvm::Value *stored = masked ? masked->stored : store ? store->getValueOperand() : nullptr;
+      if (stored && stored != &marked) {
+        store_global(builder_, stored, address, access);
+        instruction->eraseFromParent();
+      } else if (masked || llvm::isa<llvm::LoadInst>(user)) {
+        user->replaceAllUsesWith(load_global(builder_, user->getType(), address, access,
+                                             masked ? masked->masked_off : nullptr));
+        instruction->eraseFromParent();
       } else if (auto *gep = llvm::dyn_cast<llvm::GetElementPtrInst>(user)) {
         llvm::Instruction *unmarked = builder_.Insert(gep->clone());
         unmarked->setOperand(0, address);
@@ -191,88 +202,6 @@ private:
         gep->eraseFromParent();
       }
     }
-  }
-
-  // The registers of one access: `count` words of `bits` bits. Several words have at least 32 bits
-  // each.
-  struct Moved {
-    unsigned bits, count;
-
-    explicit Moved(llvm::Type *type) {
-      unsigned all = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
-      bits = all <= 32 ? all : type->getScalarSizeInBits() == 64 ? 64 : 32;
-      count = all / bits;
-      assert((all == bits || all == 64 || all == 128) && "as wide as an instruction");
-    }
-
-    std::string type() const {
-      std::string vector = count > 1 ? ".v" + std::to_string(count) : "";
-      return vector + ".b" + std::to_string(bits);
-    }
-    const char *constraint() const { return bits == 64 ? "l" : bits == 32 ? "r" : "h"; }
-    std::string registers(unsigned first) const {
-      std::string text;
-      for (unsigned i = 0; i < count; i++)
-        text += (i ? ", $" : "$") + std::to_string(first + i);
-      return count > 1 ? "{" + text + "}" : text;
-    }
-  };
-
-  llvm::Value *hinted_load(llvm::Type *type, llvm::Value *address) {
-    Moved moved(type);
-    llvm::Type *word = builder_.getIntNTy(std::max(moved.bits, 16u));
-    llvm::SmallVector<std::string> constraints(moved.count, std::string("=") + moved.constraint());
-    llvm::SmallVector<llvm::Type *> words(moved.count, word);
-    llvm::CallInst *loaded =
-        access("ld.global" + info_.nvptx.text.str() + moved.type() + " " + moved.registers(0) +
-                   ", [$" + std::to_string(moved.count) + "]",
-               asm_result(words), constraints, {}, address);
-    if (moved.count == 1)
-      return builder_.CreateBitCast(builder_.CreateTrunc(loaded, builder_.getIntNTy(moved.bits)),
-                                    type);
-    llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(word, moved.count));
-    for (unsigned i = 0; i < moved.count; i++)
-      vector =
-          builder_.CreateInsertElement(vector, builder_.CreateExtractValue(loaded, i), uint64_t(i));
-    return builder_.CreateBitCast(vector, type);
-  }
-
-  void hinted_store(llvm::Value *value, llvm::Value *address) {
-    Moved moved(value->getType());
-    llvm::SmallVector<std::string> constraints;
-    Values words;
-    llvm::Type *word = builder_.getIntNTy(moved.bits);
-    llvm::Value *bits = builder_.CreateBitCast(
-        value, moved.count == 1 ? word : llvm::FixedVectorType::get(word, moved.count));
-    for (unsigned i = 0; i < moved.count; i++) {
-      constraints.push_back(moved.constraint());
-      llvm::Value *one = moved.count == 1 ? bits : builder_.CreateExtractElement(bits, uint64_t(i));
-      words.push_back(builder_.CreateZExt(one, builder_.getIntNTy(std::max(moved.bits, 16u))));
-    }
-    access("st.global" + info_.nvptx.text.str() + moved.type() + " [$" +
-               std::to_string(moved.count) + "], " + moved.registers(0),
-           builder_.getVoidTy(), constraints, words, address);
-  }
-
-  // Operand order: data registers, address, then the cache policy if the hint has one.
-  llvm::CallInst *access(std::string text, llvm::Type *result,
-                         llvm::SmallVector<std::string> constraints, Values arguments,
-                         llvm::Value *address) {
-    arguments.push_back(address);
-    constraints.push_back("l");
-    if (call_->arg_size() == 2) {
-      text += ", $" + std::to_string(constraints.size());
-      arguments.push_back(call_->getArgOperand(1));
-      constraints.push_back("l");
-    }
-    constraints.push_back("~{memory}");
-    llvm::SmallVector<llvm::Type *> types;
-    for (llvm::Value *argument : arguments)
-      types.push_back(argument->getType());
-    auto *type = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
-    return builder_.CreateCall(llvm::InlineAsm::get(type, text + ";", llvm::join(constraints, ","),
-                                                    /*hasSideEffects=*/true),
-                               arguments);
   }
 
   llvm::CallInst *call_intrinsic() {

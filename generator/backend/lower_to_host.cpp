@@ -22,7 +22,7 @@
 // - A table call replaces every operation of target_ops.def. Operands and result are in a record
 //   (descriptor.hpp, host_operation). All records share one stack buffer. Adjacent calls of one
 //   operation (cluster_target_ops) become one call with several records.
-// - A hook call comes before each memory access.
+// - A hook call comes before each memory access. A masked access is first put into a branch.
 // - The thread gives the base of shared memory. Addresses there are 32-bit integers, as on the GPU;
 //   zero-extended to 64 bits they are addresses of this machine.
 // - The thread gives the base of constant memory. It does not change while the kernel runs, so its
@@ -58,6 +58,8 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/ReplaceConstant.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Scalar/ScalarizeMaskedMemIntrin.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/LowerMemIntrinsics.h"
@@ -108,6 +110,7 @@ public:
     // These steps need the GPU's data layout, for address arithmetic.
     make_entry(*find_kernel());
     remove_hints();
+    expand_masked_accesses();
     expand_memory_intrinsics();
     place_shared_memory();
     place_constant_memory();
@@ -155,6 +158,13 @@ private:
       // With this metadata LLVM could move an access before its hook.
       instruction.dropUnknownNonDebugMetadata();
     }
+  }
+
+  // A masked access becomes an access in a branch, which gets a hook.
+  void expand_masked_accesses() {
+    llvm::FunctionAnalysisManager functions;
+    llvm::PassBuilder().registerFunctionAnalyses(functions);
+    llvm::ScalarizeMaskedMemIntrinPass().run(*entry_, functions);
   }
 
   // memset becomes a loop of stores, which get hooks.
@@ -533,6 +543,13 @@ private:
   llvm::GlobalVariable *placeholder_ = nullptr, *site_table_ = nullptr, *constants_ = nullptr;
 };
 
+// Whether the pass replaces the access by loads or stores.
+bool is_expanded(const llvm::IntrinsicInst &access) {
+  const llvm::Intrinsic::ID id = access.getIntrinsicID();
+  return llvm::isa<llvm::MemSetInst>(access) || id == llvm::Intrinsic::masked_load ||
+         id == llvm::Intrinsic::masked_store;
+}
+
 } // namespace
 
 std::string find_foreign_call(const llvm::Module &module) {
@@ -547,7 +564,7 @@ std::string find_foreign_call(const llvm::Module &module) {
       const auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call);
       bool is_known =
           target_op_named(callee->getName()) ||
-          (intrinsic && (!intrinsic->mayReadOrWriteMemory() || llvm::isa<llvm::MemSetInst>(call) ||
+          (intrinsic && (!intrinsic->mayReadOrWriteMemory() || is_expanded(*intrinsic) ||
                          intrinsic->isAssumeLikeIntrinsic()));
       if (!is_known)
         return "a call of `" + callee->getName().str() + "`";

@@ -27,6 +27,7 @@
 #include "backend/lower_device_printf_assert.h"
 #include "backend/lower_target_ops.h"
 #include "backend/order_by_use.h"
+#include "backend/predicate_accesses.h"
 #include "backend/prepare_for_ptx.h"
 #include "backend/scalarize_vectors.h"
 #include "backend/target_ops.h"
@@ -315,6 +316,7 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line
   scalarize_vectors(module);
   lower_device_printf_assert(module);
   lower_target_ops(module);
+  predicate_accesses(module);
   prepare_for_ptx(module);
   order_by_use(module);
   bypass_divisions(module);

@@ -167,13 +167,15 @@ private:
   void branched(llvm::Value *condition, const std::function<void()> &body,
                 const std::function<void()> &otherwise);
 
-  // memory.cpp: accesses of vectors that may be unaligned, or off in part.
+  // memory.cpp: accesses that may be off, and of vectors that may be unaligned or off in part.
   llvm::Value *is_whole(llvm::Type *vector, llvm::Value *address, const std::vector<int> &group,
                         const Registers &mask);
   llvm::Value *load_masked(llvm::Type *type, llvm::Value *address, llvm::Value *on,
-                           llvm::Value *masked_off);
+                           llvm::Value *masked_off, bool is_volatile = false);
+  void store_masked(llvm::Value *value, llvm::Value *address, llvm::Value *on);
+  llvm::Align natural_alignment(llvm::Type *type) const;
   llvm::Value *load_ragged(llvm::Type *type, llvm::Value *address, const std::vector<int> &group,
-                           const Registers &mask, llvm::Value *masked_off);
+                           const Registers &mask, llvm::Value *masked_off, bool is_volatile);
   void store_ragged(llvm::Value *packed, llvm::Value *address, const std::vector<int> &group,
                     const Registers &mask);
 

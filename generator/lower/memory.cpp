@@ -34,6 +34,20 @@ llvm::Value *access_value(llvm::IRBuilder<> &builder, const Registers &elements,
   return all;
 }
 
+// LLVM masks only vectors, so a scalar becomes a vector of one element.
+llvm::Value *as_vector(llvm::IRBuilder<> &builder, llvm::Value *value) {
+  llvm::Type *type = value->getType();
+  return type->isVectorTy()
+             ? value
+             : builder.CreateInsertElement(llvm::FixedVectorType::get(type, 1), value, uint64_t(0));
+}
+
+// The mask of all elements of `vector`.
+llvm::Value *mask_of(llvm::IRBuilder<> &builder, const llvm::Value &vector, llvm::Value *on) {
+  auto *type = llvm::cast<llvm::FixedVectorType>(vector.getType());
+  return builder.CreateVectorSplat(type->getNumElements(), on);
+}
+
 } // namespace
 
 // Returns the address, marked with the cache hint {cache}. L2 hints become a cache policy if the
@@ -74,24 +88,41 @@ llvm::Value *Lowering::is_whole(llvm::Type *vector, llvm::Value *address,
   return builder_.CreateAnd(is_on, is_aligned);
 }
 
-// The natural alignment of a vector is its size.
+// The natural alignment of a vector is its size. The optimizer may move a masked load out of a loop,
+// but not a volatile load.
 llvm::Value *Lowering::load_masked(llvm::Type *type, llvm::Value *address, llvm::Value *on,
-                                   llvm::Value *masked_off) {
-  llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = nullptr;
-  llvm::Value *loaded;
-  guarded(on, [&] {
-    loaded = builder_.CreateLoad(type, address);
-    inside = builder_.GetInsertBlock();
-  });
-  llvm::PHINode *phi = builder_.CreatePHI(type, 2);
-  phi->addIncoming(loaded, inside);
-  phi->addIncoming(masked_off, before);
-  return phi;
+                                   llvm::Value *masked_off, bool is_volatile) {
+  if (is_volatile) {
+    llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = nullptr;
+    llvm::Value *loaded;
+    guarded(on, [&] {
+      loaded = builder_.CreateLoad(type, address, is_volatile);
+      inside = builder_.GetInsertBlock();
+    });
+    llvm::PHINode *phi = builder_.CreatePHI(type, 2);
+    phi->addIncoming(loaded, inside);
+    phi->addIncoming(masked_off, before);
+    return phi;
+  }
+  llvm::Value *vector = as_vector(builder_, masked_off);
+  llvm::Value *loaded = builder_.CreateMaskedLoad(
+      vector->getType(), address, natural_alignment(type), mask_of(builder_, *vector, on), vector);
+  return type->isVectorTy() ? loaded : builder_.CreateExtractElement(loaded, uint64_t(0));
+}
+
+void Lowering::store_masked(llvm::Value *value, llvm::Value *address, llvm::Value *on) {
+  llvm::Value *vector = as_vector(builder_, value);
+  builder_.CreateMaskedStore(vector, address, natural_alignment(value->getType()),
+                             mask_of(builder_, *vector, on));
+}
+
+llvm::Align Lowering::natural_alignment(llvm::Type *type) const {
+  return llvm::Align(module_.getDataLayout().getTypeStoreSize(type));
 }
 
 llvm::Value *Lowering::load_ragged(llvm::Type *type, llvm::Value *address,
                                    const std::vector<int> &group, const Registers &mask,
-                                   llvm::Value *masked_off) {
+                                   llvm::Value *masked_off, bool is_volatile) {
   auto *vector = llvm::cast<llvm::FixedVectorType>(type);
   llvm::Type *element = vector->getElementType();
   llvm::Value *whole, *single = masked_off;
@@ -99,14 +130,14 @@ llvm::Value *Lowering::load_ragged(llvm::Type *type, llvm::Value *address,
   branched(
       is_whole(type, address, group, mask),
       [&] {
-        whole = builder_.CreateLoad(type, address);
+        whole = builder_.CreateLoad(type, address, is_volatile);
         whole_end = builder_.GetInsertBlock();
       },
       [&] {
         for (size_t i = 0; i < group.size(); i++) {
           llvm::Value *at = builder_.CreateConstInBoundsGEP1_64(element, address, i);
           llvm::Value *off = builder_.CreateExtractElement(masked_off, i);
-          llvm::Value *loaded = load_masked(element, at, mask[size_t(group[i])], off);
+          llvm::Value *loaded = load_masked(element, at, mask[size_t(group[i])], off, is_volatile);
           single = builder_.CreateInsertElement(single, loaded, i);
         }
         single_end = builder_.GetInsertBlock();
@@ -124,11 +155,10 @@ void Lowering::store_ragged(llvm::Value *packed, llvm::Value *address,
       is_whole(packed->getType(), address, group, mask),
       [&] { builder_.CreateStore(packed, address); },
       [&] {
-        for (size_t i = 0; i < group.size(); i++)
-          guarded(mask[size_t(group[i])], [&] {
-            llvm::Value *single = builder_.CreateExtractElement(packed, i);
-            builder_.CreateStore(single, builder_.CreateConstInBoundsGEP1_64(element, address, i));
-          });
+        for (size_t i = 0; i < group.size(); i++) {
+          llvm::Value *at = builder_.CreateConstInBoundsGEP1_64(element, address, i);
+          store_masked(builder_.CreateExtractElement(packed, i), at, mask[size_t(group[i])]);
+        }
       });
 }
 
@@ -137,6 +167,7 @@ void Lowering::lower_load(const Op &op) {
               *other = op.operand_or_null(2);
   llvm::Type *value_type = type_of(op.result()->type.elem);
   llvm::Type *stored = memory_type(builder_, value_type);
+  const bool is_volatile = op.get(attr::cache_) == "cv"; // another block may store meanwhile
   bool tile = op.result()->type.is_tile();
   static const LinearLayout scalar_layout;
   const LinearLayout &layout = tile ? *op.result()->type.layout : scalar_layout;
@@ -151,15 +182,15 @@ void Lowering::lower_load(const Op &op) {
     llvm::Value *address = hinted(op, addresses[group[0]]);
     llvm::Value *loaded;
     if (!mask) {
-      loaded = builder_.CreateLoad(type, address);
+      loaded = builder_.CreateLoad(type, address, is_volatile);
     } else {
       llvm::Value *masked_off = other ? access_value(builder_, registers(other), group, stored)
                                       : llvm::Constant::getNullValue(type);
       if (width > 1 && is_ragged(pointers)) {
-        loaded = load_ragged(type, address, group, registers(mask), masked_off);
+        loaded = load_ragged(type, address, group, registers(mask), masked_off, is_volatile);
       } else {
         llvm::Value *on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
-        loaded = load_masked(type, address, on, masked_off);
+        loaded = load_masked(type, address, on, masked_off, is_volatile);
       }
     }
     for (int i = 0; i < width; i++) {
@@ -189,11 +220,12 @@ void Lowering::lower_store(const Op &op) {
       if (mask)
         on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
       llvm::Value *address = hinted(op, addresses[group[0]]);
-      llvm::Align align{uint64_t(width) * bytes_of(value->type.elem)};
       if (width > 1 && is_ragged(pointers))
         store_ragged(all, address, group, registers(mask));
+      else if (on)
+        store_masked(all, address, on);
       else
-        guarded(on, [&] { builder_.CreateAlignedStore(all, address, align); });
+        builder_.CreateStore(all, address);
     }
   });
 }

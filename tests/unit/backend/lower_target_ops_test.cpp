@@ -105,6 +105,26 @@ TEST_CASE("lower_target_ops: cache hint applies to its loads and stores") {
   CHECK(contains(text, "ret ptr addrspace(1) %p"));
 }
 
+TEST_CASE("lower_target_ops: cache hint of masked accesses") {
+  std::string text = lowered(R"(
+    declare ptr addrspace(1) @tritonc.hint_cg(ptr addrspace(1))
+    declare ptr addrspace(1) @tritonc.hint_evict_last_l2(ptr addrspace(1), i64)
+    define void @f(ptr addrspace(1) %p, i1 %on) {
+      %i = insertelement <1 x i1> poison, i1 %on, i64 0
+      %m = call ptr addrspace(1) @tritonc.hint_cg(ptr addrspace(1) %p)
+      %x = call <1 x float> @llvm.masked.load(ptr addrspace(1) align 4 %m, <1 x i1> %i,
+                                              <1 x float> zeroinitializer)
+      %n = call ptr addrspace(1) @tritonc.hint_evict_last_l2(ptr addrspace(1) %p, i64 7)
+      %y = call <1 x float> @llvm.masked.load(ptr addrspace(1) align 4 %n, <1 x i1> %i, <1 x float> %x)
+      call void @llvm.masked.store(<1 x float> %y, ptr addrspace(1) align 4 %m, <1 x i1> %i)
+      ret void
+    })");
+  CHECK(contains(text, R"("@$2 ld.global.cg.b32 $0, [$1];", "=r,l,b,0,~{memory}")"));
+  CHECK(contains(text, R"("@$3 ld.global.L1::evict_last.L2::cache_hint.b32 $0, [$1], $2;", )"
+                       R"("=r,l,l,b,0,~{memory}")"));
+  CHECK(contains(text, R"("@$2 st.global.cg.b32 [$1], $0;", "r,l,b,~{memory}")"));
+}
+
 TEST_CASE("lower_target_ops: shared address becomes a shared pointer") {
   std::string text = lowered(R"(
     declare i32 @tritonc.ldmatrix_x1(i32)

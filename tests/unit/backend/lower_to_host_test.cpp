@@ -179,6 +179,36 @@ TEST_CASE("lower_to_host: reports address, size and alignment of accesses") {
   CHECK(word == 0x40000001); // 2.0f + 1 as integers
 }
 
+TEST_CASE("lower_to_host: a masked access reports itself only if it happens") {
+  LinkedHostCode code = host_code_of(R"(
+    define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {
+      %on = icmp sgt i32 %n, 0
+      %i = insertelement <4 x i1> poison, i1 %on, i64 0
+      %m = shufflevector <4 x i1> %i, <4 x i1> poison, <4 x i32> zeroinitializer
+      %v = call <4 x float> @llvm.masked.load(ptr addrspace(1) align 16 %p, <4 x i1> %m,
+                                              <4 x float> splat (float 9.0))
+      %q = getelementptr i8, ptr addrspace(1) %p, i32 16
+      call void @llvm.masked.store(<4 x float> %v, ptr addrspace(1) align 16 %q, <4 x i1> %m)
+      %r = getelementptr i8, ptr addrspace(1) %p, i32 28
+      %last = extractelement <4 x float> %v, i64 3
+      store float %last, ptr addrspace(1) %r, align 4
+      ret void
+    })");
+  alignas(16) float memory[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  float *place = memory;
+  int on = 1, off = 0;
+  HostMachine with;
+  with.run(*code, {&place, &on});
+  CHECK(with.text() == "load_global store_global store_global");
+  CHECK(with.calls[0].records == memory);
+  CHECK(with.calls[0].count == (16 | 16 << 16));
+  CHECK(memory[7] == 4);
+  HostMachine without;
+  without.run(*code, {&place, &off});
+  CHECK(without.text() == "store_global");
+  CHECK(memory[7] == 9);
+}
+
 TEST_CASE("lower_to_host: memset reports each element") {
   LinkedHostCode code = host_code_of(R"(
     declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)

@@ -87,18 +87,18 @@ TEST_CASE("load, store: through a ragged view, a vector or its elements") {
   };
   std::string ragged = text_of("{ragged = 8}");
   CHECK(count(ragged, "load <8 x half>") == 1);
-  CHECK(count(ragged, "load half") == 8);
+  CHECK(count(ragged, "call <1 x half> @llvm.masked.load") == 8);
   CHECK(count(ragged, "store <8 x half>") == 1);
-  CHECK(count(ragged, "store half") == 8);
+  CHECK(count(ragged, "call void @llvm.masked.store.v1f16") == 8);
   CHECK(count(ragged, "and i64 ") == 2); // the address modulo 16
   // Without {ragged}, the vector is aligned, and on or off as a whole.
   std::string whole = text_of("");
-  CHECK(count(whole, "load <8 x half>") == 1);
-  CHECK(count(whole, "load half") == 0);
-  CHECK(count(whole, "store half") == 0);
+  CHECK(count(whole, "call <8 x half> @llvm.masked.load") == 1);
+  CHECK(count(whole, "<1 x half>") == 0);
+  CHECK(count(whole, "call void @llvm.masked.store.v8f16") == 1);
 }
 
-TEST_CASE("load, store: a branch around each masked access") {
+TEST_CASE("load, store: masked accesses, without branches") {
   std::string text = lowered(program(all, R"(
     %r = range {start = 0} : i32[256] #0
     %ns = splat %n : i32[256] #0
@@ -106,9 +106,26 @@ TEST_CASE("load, store: a branch around each masked access") {
     %v = view %p, %o, %one : view<f16>[256]
     %a = load %v, %m {vector = 4} : f16[256] #0
     store %v, %a, %m {vector = 4})"));
-  CHECK(count(text, "load <4 x half>") == 2);
-  CHECK(count(text, "br i1") == 4);
-  CHECK(count(text, "phi <4 x half>") == 2);
+  CHECK(count(text, "call <4 x half> @llvm.masked.load") == 2);
+  CHECK(count(text, "call void @llvm.masked.store.v4f16") == 2);
+  CHECK(count(text, "br i1") == 0);
+}
+
+// A loop may wait for a value that another block stores.
+TEST_CASE("load: with the hint cv, each load reads memory") {
+  auto text_of = [](const std::string &hint, const std::string &mask) {
+    return lowered(program(all, "%v = view %p, %o, %one : view<f16>[256]\n"
+                                "%a = load %v" +
+                                    mask + " {vector = 8, cache = \"" + hint +
+                                    "\"} : f16[256] #0\n"
+                                    "store %v, %a {vector = 8}"));
+  };
+  for (std::string mask : {"", ", %c"}) {
+    CAPTURE(mask);
+    CHECK(count(text_of("cv", mask), "load volatile <8 x half>") == 1);
+    CHECK_FALSE(contains(text_of("cv", mask), "llvm.masked.load"));
+    CHECK_FALSE(contains(text_of("cg", mask), "volatile"));
+  }
 }
 
 TEST_CASE("load: masked-off elements take the alternative value") {
@@ -121,7 +138,7 @@ TEST_CASE("load: masked-off elements take the alternative value") {
     %v = view %p, %o, %one : view<f16>[256]
     %a = load %v, %m, %xs {vector = 4} : f16[256] #0
     store %v, %a {vector = 8})"));
-  CHECK(count(text, "phi <4 x half>") == 2);
+  CHECK(count(text, "call <4 x half> @llvm.masked.load") == 2);
   CHECK(count(text, "splat (half 0xH3C00)") == 2);
   CHECK(count(text, "select") == 0);
 }
@@ -130,7 +147,8 @@ TEST_CASE("load, store: a scalar mask guards the whole tile") {
   std::string text = lowered(program(all, "%v = view %p, %o, %one : view<f16>[256]\n"
                                           "%a = load %v, %c {vector = 8} : f16[256] #0\n"
                                           "store %v, %a, %c {vector = 8}"));
-  CHECK(count(text, "br i1 %") == 2);
+  CHECK(count(text, "call <8 x half> @llvm.masked.load") == 1);
+  CHECK(count(text, "call void @llvm.masked.store.v8f16") == 1);
 }
 
 TEST_CASE("addresses: thread part once, plus an offset per register") {
