@@ -166,6 +166,9 @@ private:
   /// Runs `body` if `condition` is true, else `otherwise`.
   void branched(llvm::Value *condition, const std::function<void()> &body,
                 const std::function<void()> &otherwise);
+  /// The value of `first` if `condition` is true, else that of `otherwise`.
+  llvm::Value *either(llvm::Value *condition, const std::function<llvm::Value *()> &first,
+                      const std::function<llvm::Value *()> &otherwise);
 
   // memory.cpp: accesses that may be off, and of vectors that may be unaligned or off in part.
   llvm::Value *is_whole(llvm::Type *vector, llvm::Value *address, const std::vector<int> &group,

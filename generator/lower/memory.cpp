@@ -92,18 +92,10 @@ llvm::Value *Lowering::is_whole(llvm::Type *vector, llvm::Value *address,
 // but not a volatile load.
 llvm::Value *Lowering::load_masked(llvm::Type *type, llvm::Value *address, llvm::Value *on,
                                    llvm::Value *masked_off, bool is_volatile) {
-  if (is_volatile) {
-    llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = nullptr;
-    llvm::Value *loaded;
-    guarded(on, [&] {
-      loaded = builder_.CreateLoad(type, address, is_volatile);
-      inside = builder_.GetInsertBlock();
-    });
-    llvm::PHINode *phi = builder_.CreatePHI(type, 2);
-    phi->addIncoming(loaded, inside);
-    phi->addIncoming(masked_off, before);
-    return phi;
-  }
+  if (is_volatile)
+    return either(
+        on, [&] { return builder_.CreateLoad(type, address, is_volatile); },
+        [&] { return masked_off; });
   llvm::Value *vector = as_vector(builder_, masked_off);
   llvm::Value *loaded = builder_.CreateMaskedLoad(
       vector->getType(), address, natural_alignment(type), mask_of(builder_, *vector, on), vector);
@@ -123,29 +115,20 @@ llvm::Align Lowering::natural_alignment(llvm::Type *type) const {
 llvm::Value *Lowering::load_ragged(llvm::Type *type, llvm::Value *address,
                                    const std::vector<int> &group, const Registers &mask,
                                    llvm::Value *masked_off, bool is_volatile) {
-  auto *vector = llvm::cast<llvm::FixedVectorType>(type);
-  llvm::Type *element = vector->getElementType();
-  llvm::Value *whole, *single = masked_off;
-  llvm::BasicBlock *whole_end, *single_end;
-  branched(
+  llvm::Type *element = llvm::cast<llvm::FixedVectorType>(type)->getElementType();
+  return either(
       is_whole(type, address, group, mask),
+      [&] { return builder_.CreateLoad(type, address, is_volatile); },
       [&] {
-        whole = builder_.CreateLoad(type, address, is_volatile);
-        whole_end = builder_.GetInsertBlock();
-      },
-      [&] {
+        llvm::Value *elements = masked_off;
         for (size_t i = 0; i < group.size(); i++) {
           llvm::Value *at = builder_.CreateConstInBoundsGEP1_64(element, address, i);
           llvm::Value *off = builder_.CreateExtractElement(masked_off, i);
           llvm::Value *loaded = load_masked(element, at, mask[size_t(group[i])], off, is_volatile);
-          single = builder_.CreateInsertElement(single, loaded, i);
+          elements = builder_.CreateInsertElement(elements, loaded, i);
         }
-        single_end = builder_.GetInsertBlock();
+        return elements;
       });
-  llvm::PHINode *phi = builder_.CreatePHI(type, 2);
-  phi->addIncoming(whole, whole_end);
-  phi->addIncoming(single, single_end);
-  return phi;
 }
 
 void Lowering::store_ragged(llvm::Value *packed, llvm::Value *address,

@@ -99,4 +99,19 @@ void Lowering::branched(llvm::Value *condition, const std::function<void()> &bod
   builder_.SetInsertPoint(after);
 }
 
+llvm::Value *Lowering::either(llvm::Value *condition, const std::function<llvm::Value *()> &first,
+                              const std::function<llvm::Value *()> &otherwise) {
+  llvm::Value *values[2];
+  llvm::BasicBlock *ends[2];
+  auto note = [&](int i, const std::function<llvm::Value *()> &body) {
+    values[i] = body();
+    ends[i] = builder_.GetInsertBlock();
+  };
+  branched(condition, [&] { note(0, first); }, [&] { note(1, otherwise); });
+  llvm::PHINode *phi = builder_.CreatePHI(values[0]->getType(), 2);
+  for (int i : {0, 1})
+    phi->addIncoming(values[i], ends[i]);
+  return phi;
+}
+
 } // namespace tritonc
