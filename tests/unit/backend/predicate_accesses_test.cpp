@@ -5,42 +5,25 @@
 #include "backend/ptx.h"
 #include "support/contains.h"
 #include "target/gpu.h"
+#include "unit/backend/parsed_module.h"
 
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <doctest/doctest.h>
 
 using namespace tritonc;
+using namespace tritonc::test;
 
 namespace {
 
-struct Kernel {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-
+struct Kernel : ParsedModule {
   // `body` has the pointers %p and %q to global memory, the pointer %s to shared memory, and the
   // conditions %a and %b.
-  explicit Kernel(const std::string &body) {
-    llvm::SMDiagnostic error;
-    module = llvm::parseAssemblyString(R"(
+  explicit Kernel(const std::string &body)
+      : ParsedModule(R"(
         define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, ptr addrspace(3) %s,
                                   i1 %a, i1 %b) {
-          )" + body + "\n ret void }",
-                                       error, context);
-    REQUIRE_MESSAGE(module, error.getMessage().str());
-    prepare_module(*module);
-  }
-
-  std::string text() const {
-    std::string result;
-    llvm::raw_string_ostream(result) << *module;
-    return result;
-  }
+          )" + body + "\n ret void }") {}
 };
 
 std::string predicated(const std::string &body) {
@@ -50,21 +33,26 @@ std::string predicated(const std::string &body) {
   return kernel.text();
 }
 
+// Defines %m: %a for each of `count` elements.
+std::string mask_of(const std::string &count) {
+  const std::string mask = "<" + count + " x i1>";
+  return "%i = insertelement " + mask + " poison, i1 %a, i64 0\n %m = shufflevector " + mask +
+         " %i, " + mask + " poison, <" + count + " x i32> zeroinitializer\n";
+}
+
 // A load of `type`, a vector of `count` elements, masked by %a.
 std::string load_of(const std::string &type, const std::string &count,
                     const std::string &masked_off = "zeroinitializer") {
-  const std::string mask = "<" + count + " x i1>";
-  return "%i = insertelement " + mask +
-         " poison, i1 %a, i64 0\n" //
-         "%m = shufflevector " +
-         mask + " %i, " + mask + " poison, <" + count +
-         " x i32> zeroinitializer\n"
-         "%v = call " +
-         type + " @llvm.masked.load(ptr addrspace(1) align 16 %p, " + mask + " %m, " + type + " " +
-         masked_off +
-         ")\n"
-         "store " +
-         type + " %v, ptr addrspace(1) %q";
+  return mask_of(count) + "%v = call " + type +
+         " @llvm.masked.load(ptr addrspace(1) align 16 %p, <" + count + " x i1> %m, " + type + " " +
+         masked_off + ")\n store " + type + " %v, ptr addrspace(1) %q";
+}
+
+// The same for a store.
+std::string store_of(const std::string &type, const std::string &count) {
+  return mask_of(count) + "%v = load " + type +
+         ", ptr addrspace(1) %p\n call void @llvm.masked.store(" + type +
+         " %v, ptr addrspace(1) align 16 %q, <" + count + " x i1> %m)";
 }
 
 } // namespace
@@ -104,18 +92,7 @@ TEST_CASE("predicate_accesses: stores") {
   };
   for (const auto &[type, count, asm_text, constraints] : cases) {
     CAPTURE(type);
-    const std::string mask = "<" + std::string(count) + " x i1>", value = type;
-    const std::string text =
-        predicated("%i = insertelement " + mask +
-                   " poison, i1 %a, i64 0\n" //
-                   "%m = shufflevector " +
-                   mask + " %i, " + mask + " poison, <" + count +
-                   " x i32> zeroinitializer\n"
-                   "%v = load " +
-                   value +
-                   ", ptr addrspace(1) %p\n"
-                   "call void @llvm.masked.store(" +
-                   value + " %v, ptr addrspace(1) align 16 %q, " + mask + " %m)");
+    const std::string text = predicated(store_of(type, count));
     CHECK(contains(text, asm_text));
     CHECK(contains(text, "\"" + std::string(constraints) + "\""));
     CHECK_FALSE(contains(text, "call void @llvm.masked.store"));

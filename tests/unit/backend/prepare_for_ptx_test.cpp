@@ -5,28 +5,19 @@
 #include "backend/ptx.h"
 #include "support/contains.h"
 #include "target/gpu.h"
-
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/raw_ostream.h"
+#include "unit/backend/parsed_module.h"
 
 #include <doctest/doctest.h>
 
 using namespace tritonc;
+using namespace tritonc::test;
 
 namespace {
 
-struct Kernel {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-
+struct Kernel : ParsedModule {
   // `body` computes %r of type `type` from %a, %b, %c, %w and %x.
-  Kernel(const std::string &body, const std::string &type) {
-    llvm::SMDiagnostic error;
-    module = llvm::parseAssemblyString(
-        R"(
+  Kernel(const std::string &body, const std::string &type)
+      : ParsedModule(R"(
         declare float @llvm.exp2.f32(float)
         declare half @llvm.exp2.f16(half)
         declare float @llvm.log2.f32(float)
@@ -35,18 +26,8 @@ struct Kernel {
         declare i32 @llvm.umax.i32(i32, i32)
         declare i64 @llvm.smax.i64(i64, i64)
         define ptx_kernel void @k(ptr addrspace(1) %out, i32 %a, i32 %b, i32 %c, i64 %w, float %x) {
-          )" +
-            body + "\n store " + type + " %r, ptr addrspace(1) %out\n ret void }",
-        error, context);
-    REQUIRE_MESSAGE(module, error.getMessage().str());
-    prepare_module(*module);
-  }
-
-  std::string text() const {
-    std::string result;
-    llvm::raw_string_ostream(result) << *module;
-    return result;
-  }
+          )" + body + "\n store " +
+                     type + " %r, ptr addrspace(1) %out\n ret void }") {}
 };
 
 std::string prepared(const std::string &body, const std::string &type = "i32") {

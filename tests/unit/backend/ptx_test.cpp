@@ -3,29 +3,17 @@
 #include "backend/ptx.h"
 #include "support/contains.h"
 
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/Support/SourceMgr.h"
+#include "unit/backend/parsed_module.h"
 
 #include <doctest/doctest.h>
 
 using namespace tritonc;
+using namespace tritonc::test;
 
 namespace {
 
-struct Parsed {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-
-  explicit Parsed(const std::string &ir) {
-    llvm::SMDiagnostic error;
-    module = llvm::parseAssemblyString(ir, error, context);
-    REQUIRE_MESSAGE(module, error.getMessage().str());
-    prepare_module(*module);
-  }
-};
-
 std::string ptx_of(const std::string &ir, const char *gpu) {
-  Parsed parsed(ir);
+  ParsedModule parsed(ir);
   Result<std::string> ptx = emit_ptx(*parsed.module, *find_gpu(gpu));
   REQUIRE_MESSAGE(ptx, text(ptx.error()));
   return *ptx;
@@ -100,7 +88,7 @@ std::string located_kernel() {
 }
 
 std::string ptx_with_lines(const std::string &ir) {
-  Parsed parsed(ir);
+  ParsedModule parsed(ir);
   const Gpu &gpu = *find_gpu("80");
   REQUIRE(optimize(*parsed.module, gpu));
   Result<std::string> ptx = generate_ptx(*parsed.module, gpu, /*line_info=*/true);
@@ -201,7 +189,7 @@ TEST_CASE("emit_ptx: reports an LLVM error and its reason") {
     })";
   auto ptx_of_count = [&](const std::string &count, const char *gpu) {
     std::string ir = kernel;
-    Parsed parsed(ir.replace(ir.find("COUNT"), 5, count));
+    ParsedModule parsed(ir.replace(ir.find("COUNT"), 5, count));
     return emit_ptx(*parsed.module, *find_gpu(gpu));
   };
   // alloca with a run-time size requires PTX 7.3.
@@ -216,7 +204,7 @@ TEST_CASE("emit_ptx: reports an LLVM error and its reason") {
 }
 
 TEST_CASE("emit_ptx: inline assembly is an internal error") {
-  Parsed parsed(R"(
+  ParsedModule parsed(R"(
     define ptx_kernel void @f() {
       call void asm sideeffect "bar.sync 0;", ""()
       ret void
@@ -227,7 +215,7 @@ TEST_CASE("emit_ptx: inline assembly is an internal error") {
 }
 
 TEST_CASE("emit_ptx: NVPTX intrinsic is an internal error") {
-  Parsed parsed(R"(
+  ParsedModule parsed(R"(
     declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
     define ptx_kernel void @f() {
       %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
