@@ -1,6 +1,6 @@
 // Split-K through a workspace. See split_k.h.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/split_k_test.cpp.
 
 #include "schedule/split_k.h"
 

@@ -88,4 +88,12 @@ inline std::string b_transposed(std::string text) {
   return with(text, "%at.b = add %down, %column", "%at.b = add %down, %k");
 }
 
+/// The matmul kernel `text`, whose programs then cannot be coarsened: they do not use program_id.
+inline std::string alone(std::string text) {
+  for (const char *axis : {"0", "1"})
+    text = with(text, std::string("program_id {axis = ") + axis + "} : i32",
+                std::string("constant {value = ") + axis + "} : i32");
+  return text;
+}
+
 } // namespace tritonc::test

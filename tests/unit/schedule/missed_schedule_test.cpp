@@ -45,14 +45,6 @@ bool is_found(const std::string &text, const char *gpu = "90a") {
   return !find_missed_schedule(parsed(text), *find_gpu(gpu));
 }
 
-// A kernel whose programs cannot be coarsened.
-std::string alone(std::string text) {
-  for (const char *axis : {"0", "1"})
-    text = with(text, std::string("program_id {axis = ") + axis + "} : i32",
-                std::string("constant {value = ") + axis + "} : i32");
-  return text;
-}
-
 // The matmul loop, between `before` and `behind`. The epilogue does not use its sum.
 std::string around(const std::string &before, const std::string &behind) {
   std::string text = matmul_kernel(), loop = text.substr(text.find("%sum = for_loop"));
