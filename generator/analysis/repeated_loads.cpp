@@ -49,16 +49,6 @@ Change change_by(const Function &fn, const Op &op, const Op &load) {
   return Change::any;
 }
 
-// Whether `load`, in `body`, can be executed before the loop.
-bool is_movable(const Op &load, const Block &body) {
-  std::set<const Value *> given = {body.arguments[0]};
-  return load.is(Opcode::load_) && load.operand(0)->type.is_view() &&
-         !load.has(attr::cache_) && // a hint says how often memory is read
-         root_of(load.operand(0)) &&
-         std::all_of(load.operands.begin(), load.operands.end(),
-                     [&](const Value *operand) { return can_clone(operand, &body, given); });
-}
-
 // Whether `repeat` reads the same elements as `load`, if memory does not change.
 bool is_repeat(SameValues &same, const Op &load, const Op &repeat) {
   return repeat.is(Opcode::load_) && repeat.result()->type == load.result()->type &&
@@ -124,6 +114,14 @@ struct Search {
 
 } // namespace
 
+bool depends_on_counter_only(const Op &load, const Block &body) {
+  std::set<const Value *> given = {body.arguments[0]};
+  return load.is(Opcode::load_) && load.operand(0)->type.is_view() && !load.has(attr::cache_) &&
+         root_of(load.operand(0)) &&
+         std::all_of(load.operands.begin(), load.operands.end(),
+                     [&](const Value *operand) { return can_clone(operand, &body, given); });
+}
+
 std::optional<RepeatedLoads> find_repeated_loads(Function &fn) {
   const std::vector<Op *> &ops = fn.body->ops;
   for (size_t i = 0; i < ops.size(); i++) {
@@ -140,7 +138,7 @@ std::optional<RepeatedLoads> find_repeated_loads(Function &fn) {
           std::any_of(found.tiles.begin(), found.tiles.end(), [&](const std::vector<Op *> &loads) {
             return std::find(loads.begin(), loads.end(), load) != loads.end();
           });
-      if (!is_of_type || is_known || !is_movable(*load, *loop->blocks[0]))
+      if (!is_of_type || is_known || !depends_on_counter_only(*load, *loop->blocks[0]))
         continue;
       std::vector<Op *> loads = search.loads_of_tile(load);
       if (loads.back()->parent != load->parent)

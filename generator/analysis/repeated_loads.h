@@ -24,6 +24,10 @@ struct RepeatedLoads {
 /// only on the loop counter and on values from before the loop.
 std::optional<RepeatedLoads> find_repeated_loads(ir::Function &fn);
 
+/// Whether `load`, of the body of a loop, depends only on the loop counter and on values from before the
+/// loop. A load with a cache hint does not count: its hint says how often it reads memory.
+bool depends_on_counter_only(const ir::Op &load, const ir::Block &body);
+
 /// Whether no operation of the loop that changes memory comes before `load`, a load of its body, or
 /// is of another iteration and to the same elements.
 bool can_load_first(const ir::Function &fn, const ir::Op &load);

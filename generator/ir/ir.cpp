@@ -312,6 +312,19 @@ bool is_clonable(const Value *value, const Block *block, std::set<const Value *>
 
 } // namespace
 
+Value *add_carried(Function &fn, Op &loop, Value *first) {
+  Block &body = *loop.blocks[0];
+  Value *argument = fn.new_value(first->type), *result = fn.new_value(first->type);
+  argument->block = &body;
+  argument->index = int(body.arguments.size());
+  body.arguments.push_back(argument);
+  result->op = &loop;
+  result->index = int(loop.results.size());
+  loop.results.push_back(result);
+  loop.operands.push_back(first);
+  return argument;
+}
+
 bool can_clone(const Value *value, const Block *block, const std::set<const Value *> &given) {
   std::set<const Value *> known = given;
   return is_clonable(value, block, known);

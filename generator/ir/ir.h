@@ -290,6 +290,10 @@ std::optional<Partition> partition_of(const Op &op);
 /// Removes `op` from its block. Its results must have no users.
 void erase(Op *op);
 
+/// Adds a value to a for_loop's carried values: `first` at the start. The caller appends the value of
+/// the next iteration to the yield. Returns the argument of the loop's body.
+Value *add_carried(Function &fn, Op &loop, Value *first);
+
 /// Adds `op` and all operations that it depends on.
 void add_with_operands(const Op *op, std::set<const Op *> &to);
 

@@ -32,6 +32,7 @@
 #include "passes/make_persistent.h"
 #include "passes/pipeline_loops.h"
 #include "passes/prefetch_dot_operands.h"
+#include "passes/prefetch_loads.h"
 #include "passes/prefetch_through_registers.h"
 #include "passes/remove_dead_code.h"
 #include "passes/rescale_per_thread.h"
@@ -162,10 +163,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("remove_dead_code", remove_dead_code);
 
   // Layouts: decide which thread holds which element. Before, rescale_per_thread lets a thread
-  // rescale its sum once per iteration, and share_comparisons lets it compare once for the elements
-  // of a vector. split_reductions makes the conversions before reductions small. Then conversions between layouts, gathers, and reductions over a cluster
-  // become accesses to shared memory. So these passes come before allocate_shared.
+  // rescale its sum once per iteration, prefetch_loads lets it load one iteration ahead, and
+  // share_comparisons lets it compare once for the elements of a vector. split_reductions makes the
+  // conversions before reductions small. Then conversions between layouts, gathers, and reductions
+  // over a cluster become accesses to shared memory. So these passes come before allocate_shared.
   run("rescale_per_thread", rescale_per_thread);
+  run("prefetch_loads", prefetch_loads);
   run("share_comparisons", share_comparisons);
   run("assign_layouts", assign_layouts);
   run("split_reductions", split_reductions);

@@ -88,21 +88,6 @@ struct State {
     return copy->result();
   }
 
-  // Adds a carried value to the loop: `first` at the start, then the yielded `next`.
-  Value *carry(Value *first, Value *next) {
-    Type type = first->type;
-    Value *argument = fn.new_value(type), *result = fn.new_value(type);
-    argument->block = &body();
-    argument->index = int(body().arguments.size());
-    body().arguments.push_back(argument);
-    result->op = &loop;
-    result->index = int(loop.results.size());
-    loop.results.push_back(result);
-    loop.operands.push_back(first);
-    body().terminator()->operands.push_back(next);
-    return argument;
-  }
-
   void run() {
     if (!find_operations() || !can_preload(dots[0]->operand(0)) ||
         !can_preload(dots[0]->operand(1)))
@@ -124,7 +109,8 @@ struct State {
       last.set_location(loads[operand]->location);
       Value *first = load_again(before, *loads[operand], start);
       Value *next = load_again(last, *loads[operand], stage->result());
-      dots[0]->operands[operand] = carry(first, next);
+      dots[0]->operands[operand] = add_carried(fn, loop, first);
+      body().terminator()->operands.push_back(next);
     }
     // With {pending = 0} every iteration ends after all copies, so the wait after the loop is
     // superfluous.

@@ -103,19 +103,6 @@ struct State {
     return op->result();
   }
 
-  // Adds a carried value to the loop, `first` at the start. Returns the block argument.
-  Value *carried(Value *first) {
-    Value *argument = fn.new_value(first->type), *result = fn.new_value(first->type);
-    argument->block = &body();
-    argument->index = int(body().arguments.size());
-    body().arguments.push_back(argument);
-    result->op = &loop;
-    result->index = int(loop.results.size());
-    loop.results.push_back(result);
-    loop.operands.push_back(first);
-    return argument;
-  }
-
   void run() {
     std::vector<PipelinableLoad> loads = pipelinable_loads(fn, loop);
     Op *dot = last_dot();
@@ -143,7 +130,7 @@ struct State {
                     {load_again(before, staged, first, exists), staged.buffer, first});
     std::vector<Value *> arguments;
     for (const PipelinableLoad &staged : loads)
-      arguments.push_back(carried(load_again(before, staged, second, exists)));
+      arguments.push_back(add_carried(fn, loop, load_again(before, staged, second, exists)));
 
     Builder last = Builder::before(fn, dot);
     last.set_location(loads[0].load->location);

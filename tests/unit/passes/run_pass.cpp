@@ -28,6 +28,7 @@
 #include "passes/make_persistent.h"
 #include "passes/pipeline_loops.h"
 #include "passes/prefetch_dot_operands.h"
+#include "passes/prefetch_loads.h"
 #include "passes/prefetch_through_registers.h"
 #include "passes/remove_dead_code.h"
 #include "passes/rescale_per_thread.h"
@@ -102,6 +103,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(make_persistent),
       PASS(pipeline_loops),
       PASS(prefetch_dot_operands),
+      PASS(prefetch_loads),
       PASS(prefetch_through_registers),
       PASS(unroll_loops),
       PASS(remove_dead_code),
