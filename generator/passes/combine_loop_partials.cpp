@@ -243,7 +243,7 @@ struct State {
     find_partials(builder, schedule);
     Value *at_once = builder.i32(parts.all()), *one = builder.i32(1);
     Value *rounded = builder.sub(builder.add(partials.count, at_once), one);
-    Value *iterations = builder.binary(Opcode::udiv_, rounded, at_once);
+    Value *iterations = builder.binary(Opcode::div_, rounded, at_once);
     Value *last = builder.sub(partials.count, one);
     std::vector<Value *> starts;
     for (size_t i = 0; i < found.totals.size(); i++)

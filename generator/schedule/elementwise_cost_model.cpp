@@ -11,8 +11,8 @@
 // A launch takes at least as long as memory needs for its bytes. A wave also takes the time in which
 // memory moves its part of them: a block alone on an SM does not work while it waits for its bytes.
 // What several loops of a program access counts once for images that keep it, such as staged ones.
-// What all programs access is in L1. A second launch that combines partials adds its start and its
-// iterations.
+// What all programs access is in L1. A second launch that combines partials has a cost of its own:
+// its programs also run again what comes before the loop.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
@@ -444,14 +444,17 @@ Expr cost_of_elementwise(const BlockWork &work, Expr resident, int64_t spilled) 
     wave = wave + number(work.exchanges) * number(times.exchange);
   Expr waves = div_up(work.blocks, num_sms() * std::move(resident));
   Expr busiest = div_up(work.blocks, num_sms());
-  wave = std::move(wave) + div_up(work.bytes, busiest * number(times.bytes_per_ns));
+  const bool has_bytes = work.bytes != number(0);
+  if (has_bytes)
+    wave = std::move(wave) + div_up(work.bytes, busiest * number(times.bytes_per_ns));
   const int64_t of_program =
       times.program + std::llround(double(work.exchanged) * times.exchanged_element);
   Expr of_blocks = std::move(waves) * std::move(wave) +
                    std::move(busiest) * (of_work(times.of_element) + number(of_program));
-  Expr of_memory = div_up(work.bytes, number(times.bytes_per_ns));
-  Expr cost = number(times.launch) +
-              Expr::binary(Expr::Kind::max, std::move(of_blocks), std::move(of_memory));
+  if (has_bytes)
+    of_blocks = Expr::binary(Expr::Kind::max, std::move(of_blocks),
+                             div_up(work.bytes, number(times.bytes_per_ns)));
+  Expr cost = number(times.launch) + std::move(of_blocks);
   return work.second_launch ? std::move(cost) + *work.second_launch : std::move(cost);
 }
 

@@ -22,7 +22,7 @@ struct BlockWork {
   int64_t exchanged;              // elements that a block reads from its cluster
   Expr operations;                // weighted operations on elements
   Expr accesses;                  // of threads to global memory
-  Expr bytes;                     // that the launch reads and writes
+  Expr bytes;                     // that the launch reads and writes in memory; 0: all are in L2
   /// Blocks per SM at a time, estimated before the code exists.
   int64_t estimated_occupancy;
   ElementwiseTimes times;                 // of the GPU
@@ -38,9 +38,9 @@ struct Traffic {
 /// `canonical`: a result of canonical_form.
 Traffic traffic_of(const ir::Function &canonical);
 
-/// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_unrolling or
-/// try_staging_loads, with a launch of `blocks` that reads and writes so many `bytes`.
-/// Nothing if the host cannot compute the iterations of all loops, or if there is a `dot`:
+/// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_unrolling,
+/// try_staging_loads or combine_loop_partials, with a launch of `blocks` that reads and writes so many
+/// `bytes`. Nothing if the host cannot compute the iterations of all loops, or if there is a `dot`:
 /// cost_model.h has the cost of matmuls.
 std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, Expr bytes,
                                         const Gpu &gpu);

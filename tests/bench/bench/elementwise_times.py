@@ -13,7 +13,7 @@ there has the form of cost_of_elementwise (generator/schedule/elementwise_cost_m
                  + busiest * (cdiv((operations + accesses * ACCESS) * BUSY, 1000000) + OF_PROGRAM),
                  cdiv(bytes, BYTES_PER_NS))
 
-and, for a split loop, + (LAUNCH of the second launch + its iterations * (ITERATION + WAIT)); with
+and, for a split loop, the cost of its second launch, which has no bytes; with
 WAVE = 1000000 * of_thread_alone / threads, BUSY = 1000000 * of_element, OF_PROGRAM = program + exchanged *
 exchanged_element. Terms that are 0 are missing.
 
@@ -125,17 +125,28 @@ def value(node, names):
 
 
 class Cost:
-    """The parts of an image's cost that do not depend on the constants."""
+    """The parts of an image's cost that do not depend on the constants, of each of its launches."""
 
     def __init__(self, text, times):
         whole = ast.parse(formula(text), mode="eval").body
-        self.second_launch, self.second_iterations = 0, ast.Constant(0)
-        if not isinstance(whole.right, ast.Call):
-            second, whole = whole.right, whole.left
-            self.second_launch, self.second_iterations = second.left.value, second.right.left
-        blocks, memory = whole.right.args
-        self.waves, self.busiest, self.bytes = blocks.left.left, blocks.right.left, memory.args[0]
-        wave = blocks.left.right.left  # without its bytes
+        is_split = isinstance(whole.left, ast.BinOp)
+        self.launches = [Launch(part, times) for part in ((whole.left, whole.right) if is_split else (whole,))]
+
+    def features(self, names):
+        return [launch.features(names) for launch in self.launches]
+
+
+class Launch:
+    def __init__(self, whole, times):
+        self.start = whole.left.value
+        blocks, self.bytes = whole.right, ast.Constant(0)
+        if isinstance(blocks, ast.Call):  # max
+            blocks, memory = blocks.args
+            self.bytes = memory.args[0]
+        self.waves, self.busiest = blocks.left.left, blocks.right.left
+        wave = blocks.left.right
+        if blocks is not whole.right:
+            wave = wave.left  # without its bytes
         self.exchanged = (blocks.right.right.right.value - times["program"]) / times["exchanged_element"]
         self.terms = {name: ast.Constant(0) for name in TERMS}
         names = {round(times[name]): name for name in TERMS}
@@ -147,19 +158,23 @@ class Cost:
         self.threads = round(1e6 * times["of_thread_alone"] / work.right.value)
 
     def features(self, names):
-        parts = (self.waves, self.busiest, self.operations, self.accesses, self.bytes, self.second_iterations,
-                 *self.terms.values())
-        return [self.threads, self.second_launch, self.exchanged] + [value(part, names) for part in parts]
+        parts = (self.waves, self.busiest, self.operations, self.accesses, self.bytes, *self.terms.values())
+        return [self.threads, self.start, self.exchanged] + [value(part, names) for part in parts]
 
 
-def predicted(times, features):
-    threads, second, exchanged, waves, busiest, operations, accesses, moved, in_second, *terms = features
+def predicted(times, launches):
+    """Of the launches of an image. The start of a second launch is not fitted."""
+    first, *others = (of_launch(times, features) for features in launches)
+    return times["launch"] + first + sum(others) + sum(features[1] for features in launches[1:])
+
+
+def of_launch(times, features):
+    threads, _, exchanged, waves, busiest, operations, accesses, moved, *terms = features
     work, of_memory = operations + accesses * times["access"], moved / times["bytes_per_ns"]
     wave = work * times["of_thread_alone"] / threads + sum(map(lambda n, name: n * times[name], terms, TERMS))
     of_program = times["program"] + exchanged * times["exchanged_element"]
     of_blocks = waves * (wave + of_memory / busiest) + busiest * (work * times["of_element"] + of_program)
-    second += in_second * (times["iteration"] + times["wait"])
-    return times["launch"] + second + max(of_blocks, of_memory)
+    return max(of_blocks, of_memory)
 
 
 def costs_of(manifest, axes, times):

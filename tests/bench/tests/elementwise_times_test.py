@@ -22,7 +22,9 @@ WORK, ONCE = "(10 + N / 4 * 5000 + (N / 4 * 64 + 2) * 25)", "(64000 + 512 * 25)"
 LOOPS = launched(f"cdiv({WORK} * 7812, 1000000) + N / 4 * 7 + N / 8 * 30 + 2 * 13", WORK)
 NO_LOOPS = launched(f"cdiv({ONCE} * 7812, 1000000)", ONCE)
 MEMORY = launched(f"cdiv({ONCE} * 7812, 1000000)", ONCE, "get_num_programs(0) * (N * 1000000)")
-SPLIT = LOOPS + " + (2000 + cdiv(N, 16) * 37)"  # a second launch, with a loop over partials
+# A second launch, with a loop over partials.
+SPLIT = LOOPS + (" + (2000 + (cdiv(get_num_programs(0), sms * 4) * (cdiv((64 + 8 * 25) * 7812, 1000000) + N / 16 * 7"
+                 " + N / 16 * 30 + 1 * 13) + cdiv(get_num_programs(0), sms) * (cdiv((64 + 8 * 25) * 2000, 1000000) + 3)))")
 LOOPS_IN_CLUSTER = LOOPS.replace("2 * 13", "2 * 13 + 2 * 11")
 CLUSTER = launched(f"cdiv({ONCE} * 7812, 1000000) + 2 * 11", ONCE, of_program=3 + 4096 // 4)
 
@@ -48,7 +50,7 @@ class Costs(unittest.TestCase):
             expected = eval(times_of.formula(text), names)
             # The host rounds each sum of operations up.
             self.assertAlmostEqual(times_of.predicted(TIMES, images[0][1]), expected, delta=0.02 * expected)
-            self.assertEqual(images[0][1][-1], 2 if text in (LOOPS_IN_CLUSTER, CLUSTER) else 0)
+            self.assertEqual(images[0][1][0][-1], 2 if text in (LOOPS_IN_CLUSTER, CLUSTER) else 0)
 
     def test_images_without_a_cost_and_shapes_with_one_image_are_left_out(self):
         unknown = measured([5], M=1, N=4)
@@ -83,8 +85,8 @@ class Fit(unittest.TestCase):
         """Two images per shape: one with much work and no loop, the other with little work and a loop. The
         true time of an iteration is 50 ns, not 7."""
         true = dict(TIMES, iteration=50.0)
-        pairs = [([64, 0, 0, 1, 1, 2000.0 * size, 0, 0, 0, 0, 0, 0, 0],
-                  [64, 0, 0, 1, 1, 200.0 * size, 0, 0, 0, iterations, 0, 0, 0])
+        pairs = [([[64, 0, 0, 1, 1, 2000.0 * size, 0, 0, 0, 0, 0, 0]],
+                  [[64, 0, 0, 1, 1, 200.0 * size, 0, 0, iterations, 0, 0, 0]])
                  for size in (10, 30, 100) for iterations in (2, 8, 32)]
         return [("f", [(times_of.predicted(true, each), each) for each in pair]) for pair in pairs]
 

@@ -308,10 +308,13 @@ TEST_CASE("elementwise cost: blocks share long loops of few programs") {
   CHECK(is_cheaper(16, 1 << 20));
   CHECK_FALSE(is_cheaper(1, 1024));
   CHECK_FALSE(is_cheaper(100000, 1 << 16));
-  // The second launch takes longer for more partials.
-  auto second = [&](int64_t n) { return value_of(*split->work_of_a_block->second_launch, 1, n); };
-  CHECK(second(1024) == second(4096));
-  CHECK(second(1 << 24) > second(1024));
+  // The second launch takes longer for more partials, and for more programs.
+  auto second = [&](int64_t rows, int64_t n) {
+    return value_of(*split->work_of_a_block->second_launch, rows, n);
+  };
+  CHECK(second(1, 1024) == second(1, 4096));
+  CHECK(second(1, 1 << 24) > second(1, 1024));
+  CHECK(second(100000, 1024) > 4 * second(1, 1024));
 }
 
 TEST_CASE("elementwise cost: memory fetches more than an element of a strided tile") {

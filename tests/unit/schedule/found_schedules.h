@@ -131,6 +131,8 @@ inline int64_t value_of(const Expr &expr, int64_t programs, int64_t n) {
     return 132;
   case Expr::Kind::add:
     return operand(0) + operand(1);
+  case Expr::Kind::sub:
+    return operand(0) - operand(1);
   case Expr::Kind::mul:
     return operand(0) * operand(1);
   case Expr::Kind::div:
