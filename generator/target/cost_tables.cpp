@@ -72,25 +72,23 @@ const CostTables h200_costs = {
     .programs_beside_wgmma = {71700, 49, 244, 61000, 366000, 76, 930},
     // Fitted with by_threads, see there.
     .copies = {2720, 414, 22980, 467, 0.219, 98, 136},
-    // Fitted to times of 24 families of kernels without a matmul on an H200 (driver 580.159.04,
-    // 2026-11-26): softmax, norms, cross-entropy and gradients, sums, moments, argmax, moves; 671
-    // random problems of f16, 16317 times of their images (tests/bench/run times and fit);
-    // exchanged_element is an estimate: fits to 1180 others gave 0.11 to 0.40 (2026-11-27). In 414
-    // further problems of 14 families, the code with the lowest cost took 1.04 times as long as the
-    // fastest code (geometric mean of the families), at most 5.5 times: a sum of rows of odd
-    // length. With 2048 elements of several programs per block, rows of 512 and 1024 elements took
-    // 2.1 and 1.3 times as long.
+    // Fitted to times of 19 families of kernels without a matmul on an H200 (driver 580.159.04,
+    // 2026-11-27): softmax, norms, cross-entropy, gradients, sums, moments, argmax, moves; 657 random
+    // problems of f16 and f32, 11335 times of their images (tests/bench/run times and fit). In 656
+    // further problems, the code with the lowest cost took 1.03 times as long as the fastest code
+    // (geometric mean of the families), at most 2.05 times: moments. With 2048 elements of several
+    // programs per block, rows of 512 and 1024 elements took 2.1 and 1.3 times as long.
     .elementwise =
-        {.launch = 2810,
-         .iteration = 57,
-         .wait = 364,
-         .reduction = 203,
-         .exchange = 1070,
-         .exchanged_element = 0.4,
-         .of_thread_alone = 0.706,
-         .access = 25,
-         .program = 117,
-         .of_element = 0.00131,
+        {.launch = 3370,
+         .iteration = 43,
+         .wait = 291,
+         .reduction = 195,
+         .exchange = 1340,
+         .exchanged_element = 0.71,
+         .of_thread_alone = 0.32,
+         .access = 23,
+         .program = 118,
+         .of_element = 0.00196,
          .bytes_per_ns = 4300,
          .batch_elements = 4096,
          // With smaller tiles, clusters are hardly faster (H100), and each schedule of each

@@ -52,11 +52,10 @@ def measure(known, library, timer, seed, seconds, types, say):
 
     generator = random.Random(seed)
     families = {family.name: family for family in known if family.name in FAMILIES}
-    sizes = {name: rows.Sizes(random.Random(f"{seed} {name}")) for name in families}
     found, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
         name = generator.choice(sorted(families))
-        shape = families[name].random(sizes[name])
+        shape = families[name].random(rows.Sizes(generator))
         if shape is None or shape["TYPE"] not in types:
             continue
         result = measure_shape(families[name], shape, library, timer)
