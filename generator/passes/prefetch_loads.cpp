@@ -90,8 +90,9 @@ void prefetch(Function &fn, Op &loop, const std::vector<Op *> &loads) {
     Value *carried = add_carried(fn, loop, load_again(before, loop, *load, first, any));
     body.terminator()->operands.push_back(load_again(last, loop, *load, counter, exists));
     replace_uses(body, load->result(), carried);
-    erase(load);
   }
+  for (Op *load : loads) // now, since `last` counts the operations before it
+    erase(load);
 }
 
 } // namespace
