@@ -38,12 +38,15 @@ using namespace ir;
 
 namespace {
 
-// Whether `loop` is an innermost loop that only reads memory, without a dot.
+// Whether `loop` is an innermost loop that only reads memory, without a dot. A loop that fills shared
+// memory or waits for other warps belongs to a pipeline.
 bool only_reads(Op &loop) {
   bool found = false;
   for_each_op(*loop.blocks[0], [&](const Op &op) {
+    const Effect effect = info(op.code).effect;
     found |= op.is(Opcode::for_loop_) || op.is(Opcode::while_loop_) || op.is(Opcode::dot_) ||
-             info(op.code).effect == Effect::write;
+             (effect != Effect::pure && effect != Effect::read && effect != Effect::shared_read &&
+              effect != Effect::control);
   });
   return !found;
 }
