@@ -159,6 +159,24 @@ bool can_load_first(const Function &fn, const Op &load) {
   return true;
 }
 
+Value *load_in_iteration(Builder &builder, const Op &load, Value *iteration, Value *exists,
+                         Value *other) {
+  Copies copies = {{load.parent->arguments[0], iteration}};
+  Value *view = clone_computation(builder, load.operand(0), load.parent, copies);
+  Value *mask = load.operand_or_null(1);
+  if (mask)
+    mask = clone_computation(builder, mask, load.parent, copies);
+  if (exists) {
+    const bool is_scalar = mask && mask->type.is_scalar(); // for all elements of the tile
+    Value *all = is_scalar ? exists : builder.splat(exists, load.result()->type.shape);
+    mask = mask ? builder.binary(Opcode::and_, mask, all) : all;
+  }
+  Value *loaded = mask ? builder.load(view, mask, other) : builder.load(view);
+  loaded->name = load.result()->name;
+  keep_cache_hint(*loaded->op, load);
+  return loaded;
+}
+
 std::vector<std::pair<Op *, Op *>> find_repeated_loads_of_body(Function &fn) {
   std::vector<std::pair<Op *, Op *>> found;
   std::vector<Op *> known; // loads whose elements no store has changed since

@@ -36,6 +36,11 @@ bool can_load_first(const ir::Function &fn, const ir::Op &load);
 /// same elements. No store in between changes them.
 std::vector<std::pair<ir::Op *, ir::Op *>> find_repeated_loads_of_body(ir::Function &fn);
 
+/// Loads what `load`, of the body of a loop, loads in `iteration`, if `exists`; null: always. `other`: the
+/// masked-off elements; null: any. The view and the mask depend on the loop counter only.
+ir::Value *load_in_iteration(ir::Builder &builder, const ir::Op &load, ir::Value *iteration,
+                             ir::Value *exists, ir::Value *other);
+
 /// The result of `repeat` from the `elements` that `load` gives. The two loads may have different
 /// values for the elements that their mask turns off.
 ir::Value *emit_repeat(ir::Builder &builder, ir::Value *elements, const ir::Op &load,

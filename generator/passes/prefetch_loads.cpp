@@ -59,21 +59,11 @@ bool can_prefetch(const Function &fn, const Op &loop, const Op &load) {
   return elements * bytes_of(load.result()->type.elem) == widest_access_bytes;
 }
 
-// Loads what `load`, of the body of `loop`, loads in iteration `counter`, if `exists`.
-Value *load_again(Builder &builder, const Op &loop, const Op &load, Value *counter, Value *exists) {
-  const Block &body = *loop.blocks[0];
-  Copies copies = {{body.arguments[0], counter}};
-  auto again = [&](Value *value) {
-    return value ? clone_computation(builder, value, &body, copies) : nullptr;
-  };
-  Value *view = again(load.operand(0)), *mask = again(load.operand_or_null(1));
-  Value *other = again(load.operand_or_null(2));
-  const bool is_scalar = mask && mask->type.is_scalar(); // for all elements of the tile
-  Value *all = is_scalar ? exists : builder.splat(exists, load.result()->type.shape);
-  mask = mask ? builder.binary(Opcode::and_, mask, all) : all;
-  Value *loaded = builder.load(view, mask, other);
-  loaded->name = load.result()->name;
-  return loaded;
+// The masked-off elements of `load`; null: any.
+Value *masked_off(Builder &builder, const Op &load, Value *iteration) {
+  Copies copies = {{load.parent->arguments[0], iteration}};
+  Value *other = load.operand_or_null(2);
+  return other ? clone_computation(builder, other, load.parent, copies) : nullptr;
 }
 
 void prefetch(Function &fn, Op &loop, const std::vector<Op *> &loads) {
@@ -90,8 +80,11 @@ void prefetch(Function &fn, Op &loop, const std::vector<Op *> &loads) {
   for (Op *load : loads) {
     before.set_location(load->location);
     last.set_location(load->location);
-    Value *carried = add_carried(fn, loop, load_again(before, loop, *load, first, any));
-    body.terminator()->operands.push_back(load_again(last, loop, *load, counter, exists));
+    Value *other = masked_off(before, *load, first);
+    Value *carried = add_carried(fn, loop, load_in_iteration(before, *load, first, any, other));
+    other = masked_off(last, *load, counter);
+    Value *later = load_in_iteration(last, *load, counter, exists, other);
+    body.terminator()->operands.push_back(later);
     replace_uses(body, load->result(), carried);
   }
   for (Op *load : loads) // now, since `last` counts the operations before it

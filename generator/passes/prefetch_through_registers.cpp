@@ -32,6 +32,7 @@
 #include "passes/prefetch_through_registers.h"
 
 #include "analysis/pipelinable_loads.h"
+#include "analysis/repeated_loads.h"
 #include "ir/builder.h"
 
 namespace tritonc {
@@ -71,20 +72,9 @@ struct State {
   Value *load_again(Builder &builder, const PipelinableLoad &staged, Value *iteration,
                     Value *exists) {
     builder.set_location(staged.load->location);
-    Copies copies = {{counter(), iteration}};
-    Value *view = clone_computation(builder, staged.load->operand(0), &body(), copies);
-    Value *mask = staged.load->operand_or_null(1);
-    const Type &type = staged.load->result()->type;
-    if (mask)
-      mask = clone_computation(builder, mask, &body(), copies);
-    if (exists) {
-      bool is_scalar = mask && mask->type.is_scalar(); // for all elements of the tile
-      Value *all = is_scalar ? exists : builder.splat(exists, type.shape);
-      mask = mask ? builder.binary(Opcode::and_, mask, all) : all;
-    }
-    Value *loaded = mask ? builder.load(view, mask, builder.filled(type, 0)) : builder.load(view);
-    keep_cache_hint(*loaded->op, *staged.load);
-    return loaded;
+    const bool is_masked = exists || staged.load->operand_or_null(1);
+    Value *zero = is_masked ? builder.filled(staged.load->result()->type, 0) : nullptr;
+    return load_in_iteration(builder, *staged.load, iteration, exists, zero);
   }
 
   // Gives the buffer two stages and moves it before the loop.
@@ -140,7 +130,6 @@ struct State {
     Value *later = iteration(last, counter(), 2);
     for (const PipelinableLoad &staged : loads) {
       Value *loaded = load_again(last, staged, later, nullptr);
-      loaded->name = staged.load->result()->name;
       body().terminator()->operands.push_back(loaded);
     }
     for (const PipelinableLoad &staged : loads) {
