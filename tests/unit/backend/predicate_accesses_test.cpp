@@ -55,6 +55,15 @@ std::string store_of(const std::string &type, const std::string &count) {
          " %v, ptr addrspace(1) align 16 %q, <" + count + " x i1> %m)";
 }
 
+// The access in `kernel`, which was a call with this `result`, is one instruction of inline PTX.
+void check_instruction(const std::string &kernel, const std::string &result,
+                       const std::string &instruction, const std::string &constraints) {
+  const std::string text = predicated(kernel);
+  CHECK(contains(text, instruction));
+  CHECK(contains(text, "\"" + constraints + "\""));
+  CHECK_FALSE(contains(text, "call " + result + " @llvm.masked."));
+}
+
 } // namespace
 
 TEST_CASE("predicate_accesses: a predicate, and the other value in the registers before") {
@@ -72,10 +81,7 @@ TEST_CASE("predicate_accesses: a predicate, and the other value in the registers
   };
   for (const auto &[type, count, asm_text, constraints] : cases) {
     CAPTURE(type);
-    const std::string text = predicated(load_of(type, count));
-    CHECK(contains(text, asm_text));
-    CHECK(contains(text, "\"" + std::string(constraints) + "\""));
-    CHECK_FALSE(contains(text, "call " + std::string(type) + " @llvm.masked.load"));
+    check_instruction(load_of(type, count), type, asm_text, constraints);
   }
 }
 
@@ -92,10 +98,7 @@ TEST_CASE("predicate_accesses: stores") {
   };
   for (const auto &[type, count, asm_text, constraints] : cases) {
     CAPTURE(type);
-    const std::string text = predicated(store_of(type, count));
-    CHECK(contains(text, asm_text));
-    CHECK(contains(text, "\"" + std::string(constraints) + "\""));
-    CHECK_FALSE(contains(text, "call void @llvm.masked.store"));
+    check_instruction(store_of(type, count), "void", asm_text, constraints);
   }
 }
 
