@@ -132,15 +132,32 @@ Value *totals_of_threads(Builder &builder, Value *tile, const Op &like) {
   return reduced(builder, value, 0, like);
 }
 
-// The tile that `reduce` combines, before a conversion; null: more than `reduce` uses it.
-Value *operand_of(Function &fn, const Value *result, std::string_view op) {
-  const Op *reduce = result->op;
-  bool is_own = reduce && reduce->is(Opcode::reduce_) && reduce->get(attr::op_) == op &&
-                result->type.is_scalar() && count_uses(*fn.body, result) == 1;
-  if (!is_own)
-    return nullptr;
-  Value *tile = reduce->operand(0);
-  return tile->op && tile->op->is(Opcode::convert_layout_) ? tile->op->operand(0) : tile;
+// A total that a reduction makes, and what is combined with it afterwards.
+struct Total {
+  const Op *reduce = nullptr; // null: there is none
+  Value *tile = nullptr;      // its elements, before a conversion
+  Value *more = nullptr;      // maybe null
+};
+
+// Finds reduce %tile, or `op` of it and another value, such as the start of a loop.
+Total total_of(Function &fn, const Value *result, Opcode op) {
+  Total total;
+  if (count_uses(*fn.body, result) != 1 || !result->type.is_scalar())
+    return total;
+  const Op *made = result->op;
+  if (made && made->code == op)
+    for (size_t i : {0, 1})
+      if (Total found = total_of(fn, made->operand(i), op); found.reduce && !found.more) {
+        found.more = made->operand(1 - i);
+        return found;
+      }
+  const bool is_reduced =
+      made && made->is(Opcode::reduce_) && combining_op(made->get(attr::op_)) == op;
+  if (!is_reduced)
+    return total;
+  Value *tile = made->operand(0);
+  const bool is_converted = tile->op && tile->op->is(Opcode::convert_layout_);
+  return {made, is_converted ? tile->op->operand(0) : tile};
 }
 
 // Combines the elements of each thread first where two reductions have one result:
@@ -148,27 +165,27 @@ Value *operand_of(Function &fn, const Value *result, std::string_view op) {
 void merge(Function &fn, Op *op) {
   if (op->results.size() != 1 || !op->result()->type.is_scalar() || op->operands.size() != 2)
     return;
-  const Op *first = op->operand(0)->op, *second = op->operand(1)->op;
-  if (!first || !second || first->parent != op->parent || second->parent != op->parent)
-    return;
-  const std::string_view name = first->is(Opcode::reduce_) ? first->get(attr::op_) : "";
-  std::optional<Opcode> combining = combining_op(name);
-  Value *a = operand_of(fn, op->operand(0), name), *b = operand_of(fn, op->operand(1), name);
-  if (!combining || *combining != op->code || !a || !b)
+  const Total first = total_of(fn, op->operand(0), op->code);
+  const Total second = total_of(fn, op->operand(1), op->code);
+  if (!first.reduce || !second.reduce || first.reduce->parent != op->parent ||
+      second.reduce->parent != op->parent)
     return;
   Builder builder = Builder::before(fn, op);
   builder.set_location(op->location);
-  a = totals_of_threads(builder, a, *first);
-  b = totals_of_threads(builder, b, *first);
+  Value *a = totals_of_threads(builder, first.tile, *first.reduce);
+  Value *b = totals_of_threads(builder, second.tile, *second.reduce);
   if (!a || !b || !(a->type == b->type))
     return;
   Op *both = builder.create(op->code, {a, b}, {a->type});
   both->attributes = op->attributes;
-  Value *of_warps = reduced(builder, both->result(), 1, *first);
+  Value *of_warps = reduced(builder, both->result(), 1, *first.reduce);
   const Type exchanged = of_warps->type.with_layout(
       exchange_layout(of_warps->type.shape, 0, nullptr, a->type.layout->warp.size()));
   Value *all = builder.create(Opcode::convert_layout_, {of_warps}, {exchanged})->result();
-  Value *result = builder.reduce(all, 0, std::string(name));
+  Value *result = builder.reduce(all, 0, std::string(first.reduce->get(attr::op_)));
+  for (Value *more : {first.more, second.more})
+    if (more)
+      result = builder.binary(op->code, result, more);
   result->name = op->result()->name;
   replace_uses(*fn.body, op->result(), result);
   erase(op); // remove_dead_code erases the two reductions
