@@ -41,6 +41,7 @@
 //          of them changes it, by a store or an atomic operation. There is no conflict if the same
 //          thread accesses each element both times. That holds in one iteration of a loop, for the
 //          same view and the same layout, if no elements overlap and no element is in two threads.
+//          Nor is there one if all elements of one access are before those of the other.
 //          Accesses with {apart} and without have no elements in common. Two parameters may be the
 //          same memory element by element (z = 2 * x, where z may be x), also if each has a leading
 //          dimension of its own. Then the pass compares accesses through them as accesses through
@@ -224,8 +225,10 @@ public:
     bool by_first = earlier.by_first && later.by_first;
     bool by_same_threads = !earlier.is_copy && !later.is_copy && a.layout && b.layout &&
                            *a.layout == *b.layout && !has_copies(*a.layout) && a.is_apart;
-    if (meet(a.roots, b.roots))
-      return earlier.is_old || (!by_first && (earlier.place != later.place || !by_same_threads));
+    if (meet(a.roots, b.roots)) {
+      const bool is_by_same_threads = earlier.place == later.place && by_same_threads;
+      return earlier.is_old || !(by_first || is_by_same_threads || are_disjoint(a, b));
+    }
     bool may_lie_the_same = a.position >= 0 && a.position == b.position;
     return !by_first && may_lie_the_same && !by_same_threads;
   }
@@ -367,8 +370,32 @@ private:
     return groups_.try_emplace(leader, int(groups_.size())).first->second;
   }
 
+  static constexpr int64_t longest = int64_t(1) << 40; // prevents overflow
+
+  // Whether all elements of one place are before those of the other.
+  static bool are_disjoint(const Place &a, const Place &b) {
+    if (!a.at || !b.at || a.at->base != b.at->base)
+      return false;
+    std::optional<int64_t> distance = (b.at->offset - a.at->offset).as_constant();
+    if (!distance || std::abs(*distance) > longest)
+      return false;
+    std::optional<int64_t> extent = extent_of(*distance > 0 ? a : b);
+    return extent && *extent <= std::abs(*distance);
+  }
+
+  // The distance from the first element to the end of the last one; nothing: it is unknown.
+  static std::optional<int64_t> extent_of(const Place &place) {
+    int64_t extent = 1;
+    for (size_t axis = 0; axis < place.shape.size(); axis++) {
+      std::optional<int64_t> stride = place.at->strides[axis].as_constant();
+      if (!stride || *stride < 0 || *stride > longest)
+        return std::nullopt;
+      extent += *stride * (place.shape[axis] - 1);
+    }
+    return extent;
+  }
+
   static bool are_apart(const Place &place) {
-    constexpr int64_t longest = int64_t(1) << 40;  // prevents overflow below
     std::vector<std::pair<int64_t, int64_t>> axes; // known strides, and extents
     for (size_t axis = 0; axis < place.shape.size(); axis++) {
       std::optional<int64_t> stride = place.at->strides[axis].as_constant();
@@ -677,8 +704,8 @@ private:
                        });
   }
 
-  // Looks for conflicts in ranges of `pending` that sort side by side. In a range all accesses
-  // conflict, but for those to the same place and, rarely, those without a common root.
+  // Looks for conflicts in ranges of `pending` that sort side by side. In a range most accesses
+  // conflict, but for those to the same place or to disjoint places.
   bool conflicts(const GlobalAccess &later, const Op &op, const Pending &pending) const {
     auto has_conflict = [&](GlobalAccess first, auto is_in_range) {
       for (bool writes : {true, false})
