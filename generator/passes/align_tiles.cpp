@@ -292,16 +292,24 @@ public:
       return false;
     const Affine form = *affine_of(load.operand(0));
     const Poly first = *start_of(load.operand(0), loop, extent);
-    const int64_t elements = elements_of_vector(load.result()->type.elem);
+    const int64_t elements = elements_to_shift(load);
+    if (elements < min_elements_to_shift || load.result()->type.elem == Elem::i1)
+      return false;
     const bool is_aligned = form.strides[0].is_constant(1) &&
                             divisor_of(first, fn) % elements == 0 &&
                             alignment_of(form.base) % widest_access_bytes == 0;
-    return is_aligned && is_read_only(form.base) &&
-           extent / (32 * warps_for_tile(extent)) >= elements &&
-           load.result()->type.elem != Elem::i1;
+    return is_aligned && is_read_only(form.base);
+  }
+
+  // The elements of each of the two loads: a vector, or those that a thread has.
+  int64_t elements_to_shift(const Op &load) const {
+    return std::min(elements_of_vector(load.result()->type.elem),
+                    extent / (32 * warps_for_tile(extent)));
   }
 
 private:
+  static constexpr int64_t min_elements_to_shift = 4; // fewer are as many instructions as loads
+
   bool is_read_only(const Value *base) const {
     return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
       return parameter.value == base && parameter.read_only;
@@ -670,7 +678,7 @@ private:
 
   void shift_load(Op *load) {
     Value *view = load->operand(0);
-    const int64_t elements = elements_of_vector(load->result()->type.elem);
+    const int64_t elements = row.elements_to_shift(*load);
     Builder builder = Builder::before(fn, load);
     builder.set_location(load->location);
     Value *whole = builder.binary(Opcode::and_, skipped, builder.i64(-elements));
