@@ -119,4 +119,16 @@ int vector_elements(const Value *pointers, const Value *mask, const Function &fn
   return int(width);
 }
 
+bool DiffersByProgram::operator()(const Value *value) {
+  const Op *op = value->op;
+  if (!op)
+    return false;
+  auto [found, is_new] =
+      known_.try_emplace(value, op->is(Opcode::program_id_) || op->is(Opcode::block_id_));
+  if (is_new && !found->second)
+    found->second = std::any_of(op->operands.begin(), op->operands.end(),
+                                [&](const Value *operand) { return (*this)(operand); });
+  return found->second;
+}
+
 } // namespace tritonc

@@ -5,6 +5,8 @@
 
 #include "ir/ir.h"
 
+#include <map>
+
 namespace tritonc {
 
 inline constexpr int64_t widest_access_bytes = 16; // of a thread
@@ -42,5 +44,15 @@ int access_elements(const ir::Value *pointers, const ir::Value *mask, const ir::
 
 /// Whether `pointers` is a view with {ragged}.
 bool is_ragged(const ir::Value *pointers);
+
+/// Which values depend on the number of the program or of the block. Others load what all programs
+/// load, so it is in the caches.
+class DiffersByProgram {
+public:
+  bool operator()(const ir::Value *value);
+
+private:
+  std::map<const ir::Value *, bool> known_;
+};
 
 } // namespace tritonc

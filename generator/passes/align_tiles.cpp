@@ -685,6 +685,7 @@ private:
     Value *distance = builder.cast(builder.sub(skipped, whole), Elem::i32);
     Value *loaded[2];
     for (int side : {0, 1}) {
+    const bool is_cached = !DiffersByProgram()(view); // but for the shift
       std::vector<Value *> operands = view->op->operands;
       Value *moved = builder.add(whole, builder.i64(side * elements));
       operands[1] = builder.add(operands[1], moved);
@@ -695,6 +696,8 @@ private:
       keep_cache_hint(*made, *load);
       loaded[side] = made->result();
     }
+      if (is_cached)
+        made->set(attr::cached_);
     Op *shifted = builder.create(Opcode::funnel_shift_, {loaded[0], loaded[1], distance},
                                  {load->result()->type});
     shifted->set(attr::vector_, elements);

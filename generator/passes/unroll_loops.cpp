@@ -21,8 +21,9 @@
 //
 // Method:  The launch takes this schedule only if each loop runs schedule.iterations times. Copies of
 //          the loop's code take the place of the loop. Of several iterations, the loads that no
-//          earlier iteration can change come first, so they hide each other's latency. A load of the
-//          same elements as an earlier load becomes that load.
+//          earlier iteration can change come first, so they hide each other's latency. Loads of what
+//          all programs load stay in their iteration, because the caches have it. A load of the same
+//          elements as an earlier load becomes that load.
 //
 //          The number of iterations is that of started tiles. So it tells that all tiles but the last
 //          are whole: their comparisons are true. A minimum, a maximum, or a sum from zero starts from
@@ -36,6 +37,7 @@
 #include "passes/unroll_loops.h"
 
 #include "analysis/launch_config.h"
+#include "analysis/memory_access.h"
 #include "analysis/repeated_loads.h"
 #include "analysis/same_value.h"
 #include "analysis/tensor_access.h"
@@ -134,9 +136,17 @@ private:
   std::set<const Op *> first_loads() const {
     std::set<const Value *> given(body_.arguments.begin(), body_.arguments.begin() + 1);
     std::set<const Op *> first;
+    DiffersByProgram differs;
+    // What all programs load is in the caches, beside what each program loads. If it came first, it
+    // would take registers for a short latency.
+    auto is_of_program = [&](const Op *op) {
+      return op->is(Opcode::load_) && !op->has(attr::cached_) && differs(op->operand(0));
+    };
+    const bool is_any_of_program = std::any_of(body_.ops.begin(), body_.ops.end(), is_of_program);
     for (const Op *op : body_.ops) {
       const bool is_load =
           op->is(Opcode::load_) && can_load_first(fn_, *op) &&
+          (is_of_program(op) || !is_any_of_program) &&
           std::all_of(op->operands.begin(), op->operands.end(),
                       [&](const Value *operand) { return can_clone(operand, &body_, given); });
       if (!is_load)

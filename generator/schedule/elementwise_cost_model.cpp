@@ -341,18 +341,7 @@ private:
   int part_ = 0;                      // of the body: a loop, or the operations between two loops
   using Array = std::pair<int, bool>; // the number of the parameter; whether it is stored to
   std::map<Array, std::map<int, Expr>> arrays_; // bytes of each part
-  std::map<const Value *, bool> differs_;
-
-  // Whether the program's number has an influence on `value`.
-  bool differs(const Value *value) {
-    if (!value->op)
-      return false;
-    auto [found, is_new] = differs_.try_emplace(value, value->op->is(Opcode::program_id_));
-    if (is_new && !found->second)
-      found->second = std::any_of(value->op->operands.begin(), value->op->operands.end(),
-                                  [&](const Value *operand) { return differs(operand); });
-    return found->second;
-  }
+  DiffersByProgram differs_;
 
   void add(const Op &op, const Ratio &times_run) {
     if (op.is(Opcode::for_loop_)) {
@@ -365,7 +354,7 @@ private:
       for (const Op *inner : block->ops)
         add(*inner, times_run);
     const Value *array = accesses_memory(op) ? root_of(op.operand(0)) : nullptr;
-    if (!array || !differs(op.operand(0)))
+    if (!array || !differs_(op.operand(0)))
       return;
     auto [count, each] = parts_of_access(op, fn_);
     Expr bytes = each.kind == Expr::Kind::constant

@@ -40,6 +40,25 @@ Access access(const std::string &operations) {
 
 } // namespace
 
+TEST_CASE("DiffersByProgram: what is computed from the number of the program or block") {
+  ir::Function fn = parsed(R"(
+    func @f(%x: ptr<f32>, %n: i32) {
+      %p = program_id {axis = 1} : i32
+      %b = block_id {axis = 0} : i32
+      %all = num_programs {axis = 0} : i32
+      %at = add %all, %n : i32
+      %row = mul %p, %at : i32
+      %from = addptr %x, %row : ptr<f32>
+      %to = addptr %x, %at : ptr<f32>
+      return
+    })");
+  DiffersByProgram differs;
+  for (const char *name : {"p", "b", "row", "from"})
+    CHECK_MESSAGE(differs(value_named(fn, name)), std::string(name));
+  for (const char *name : {"x", "n", "all", "at", "to"})
+    CHECK_FALSE_MESSAGE(differs(value_named(fn, name)), std::string(name));
+}
+
 TEST_CASE("vector_elements: alignment of all parts limits the width") {
   struct {
     std::string operations;
