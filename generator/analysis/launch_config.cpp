@@ -176,6 +176,15 @@ LaunchConfig launch_config(const Function &fn) {
       schedule.cluster = int(op->get(attr::cluster_, 1));
       for (const Value *count : op->operands)
         schedule.blocks.push_back(expression(count));
+    } else if (op->is(Opcode::launch_warps_)) {
+      const int64_t of_block = op->get(attr::programs_);
+      Expr rounded =
+          Expr::binary(Expr::Kind::add, expression(op->operand(0)), Expr::constant(of_block - 1));
+      schedule.blocks = {
+          Expr::binary(Expr::Kind::div, std::move(rounded), Expr::constant(of_block)),
+          Expr{Expr::Kind::programs, 1, {}},
+          Expr{Expr::Kind::programs, 2, {}},
+      };
     } else if (op->is(Opcode::launch_requires_)) {
       schedule.guards.push_back(requirement(*op));
     }

@@ -1,5 +1,5 @@
 // Makes the LaunchConfig of a function after the passes, from its operations `tensor_map`,
-// `host_value`, `workspace` and `launch_blocks`.
+// `host_value`, `workspace`, `launch_blocks` and `launch_warps`.
 
 #pragma once
 

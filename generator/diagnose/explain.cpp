@@ -79,6 +79,8 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
     return schedule.coarsening.empty() ? Message::explain_wgmma : Message::explain_multistage_wgmma;
   case Schedule::Kind::batched:
     return schedule.joined_rows ? Message::explain_joined_rows : Message::explain_batched;
+  case Schedule::Kind::program_per_warp:
+    return Message::explain_program_per_warp;
   case Schedule::Kind::split_loop:
     return schedule.is_first() ? Message::explain_loop_partials : Message::explain_loop_reduction;
   case Schedule::Kind::split_k_reduction:

@@ -276,11 +276,21 @@ std::optional<Partition> partition_of(const Op &op) {
   return std::nullopt;
 }
 
+int Function::programs_of_block() const {
+  for (const Op *op : body->ops)
+    if (op->is(Opcode::launch_warps_))
+      return int(op->get(attr::programs_));
+  return 1;
+}
+
 int Function::threads() const {
   const std::vector<Partition> partitions = partitions_of(*this);
-  return 32 * (partitions.empty() ? warps
-                                  : partitions.back().first_warp + partitions.back().all_warps());
+  if (!partitions.empty())
+    return 32 * (partitions.back().first_warp + partitions.back().all_warps());
+  return 32 * warps * programs_of_block();
 }
+
+int Function::shared_bytes_of_block() const { return shared_bytes * programs_of_block(); }
 
 void erase(Op *op) {
   auto &ops = op->parent->ops;

@@ -201,7 +201,9 @@ struct Function {
   /// 0: no constant memory.
   int64_t constant_bytes() const;
 
-  int threads() const; // per block
+  int programs_of_block() const; // that run side by side: see launch_warps
+  int threads() const;           // per block
+  int shared_bytes_of_block() const;
 
   Value *add_parameter(std::string name, Type type);
   Value *new_value(Type type, std::string name = "");

@@ -24,6 +24,8 @@ const char *name_of(Schedule::Kind kind) {
     return "warp-specialized";
   case Schedule::Kind::batched:
     return "batched";
+  case Schedule::Kind::program_per_warp:
+    return "program per warp";
   case Schedule::Kind::split_loop:
     return "split loop";
   case Schedule::Kind::split_k_reduction:
@@ -49,6 +51,8 @@ std::string text_of(const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::batched)
     return std::to_string(schedule.coarsening[0]) + " programs per block" +
            (reuse.empty() ? "" : ", " + reuse) + (schedule.joined_rows ? ", joined rows" : "");
+  if (schedule.kind == Schedule::Kind::program_per_warp)
+    return name_of(schedule.kind) + (reuse.empty() ? "" : ", " + reuse);
   if (schedule.kind == Schedule::Kind::split_loop)
     return schedule.is_first() ? "split loop, partials" : "split loop, reduction";
   std::string text = name_of(schedule.kind);

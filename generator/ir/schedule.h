@@ -48,6 +48,8 @@ struct Schedule {
     /// A block runs several programs side by side, with an axis of each tile for them. All warps do
     /// the same. `coarsening` has their number.
     batched,
+    /// Each warp of a block runs a program of its own. `coarsening` has their number.
+    program_per_warp,
     /// All warps do the same. Two launches divide the loop of a program among blocks: split-K, if
     /// the program is a matmul.
     split_loop,

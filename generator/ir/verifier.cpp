@@ -354,6 +354,17 @@ struct Verifier {
     scalars(op, 0, Elem::i32, "numbers of blocks are i32");
   }
 
+  void launch_warps(const Op &op) {
+    on_host(op);
+    for (const Op *other : op.parent->ops)
+      check(other == &op || !(other->is(Opcode::launch_blocks_) || other->is(op.code)),
+            "a function has at most one `launch_warps`, and no `launch_blocks` beside it");
+    check(op.get(attr::programs_) > 1, "{programs} is more than one");
+    scalars(op, 0, Elem::i32, "the number of programs is an i32");
+    const Op *programs = op.operand(0)->op;
+    check(programs && programs->is(Opcode::host_value_), "the number of programs is a host_value");
+  }
+
   void tensor_map(const Op &op) {
     on_host(op);
     const Type &map = op.result()->type;
@@ -637,6 +648,8 @@ struct Verifier {
                    "the result is a scalar pointer");
     case Opcode::launch_blocks_:
       return launch_blocks(op);
+    case Opcode::launch_warps_:
+      return launch_warps(op);
     case Opcode::launch_requires_:
       on_host(op);
       return check(op.operand(0)->type.is_scalar() && op.operand(0)->type.is_number() &&

@@ -103,7 +103,7 @@ ImageDetails details_of(const Function &function, const Gpu &gpu, const std::str
   ImageDetails details;
   details.instructions = count_instructions(cubin, function.name);
   details.occupancy =
-      occupancy_of(gpu, function.threads(), registers, function.shared_bytes + static_shared);
+      occupancy_of(gpu, function.threads(), registers, function.shared_bytes_of_block() + static_shared);
   add_places(function, details);
   add_accesses(function, gpu, details);
   return details;

@@ -139,7 +139,7 @@ std::vector<Remark> largest_buffers(const ir::Function &function) {
 }
 
 std::optional<Remark> check_shared(const ir::Function &function, int static_bytes, const Gpu &gpu) {
-  int bytes = function.shared_bytes + static_bytes;
+  int bytes = function.shared_bytes_of_block() + static_bytes;
   if (bytes <= gpu.max_shared_bytes)
     return std::nullopt;
   std::vector<Remark> notes = largest_buffers(function);
@@ -226,7 +226,7 @@ std::optional<Expr> blocks_per_sm(const ir::Function &function, const Gpu &gpu,
                                   const Resources &resources, const LaunchConfig &launch) {
   if (!resources.registers)
     return std::nullopt;
-  const int bytes = launch.shared_bytes ? 0 : function.shared_bytes + resources.static_shared;
+  const int bytes = launch.shared_bytes ? 0 : function.shared_bytes_of_block() + resources.static_shared;
   const int blocks =
       std::max(occupancy_of(gpu, function.threads(), resources.registers, bytes).blocks, 1);
   if (!launch.shared_bytes)
@@ -268,7 +268,7 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Candidate &
           .sm = gpu.sm,
           .suffix = gpu.suffix,
           .threads = function.threads(),
-          .shared_bytes = function.shared_bytes,
+          .shared_bytes = function.shared_bytes_of_block(),
           .static_shared = resources.static_shared,
           .registers = resources.registers,
           .spill_stores = resources.spill_stores,

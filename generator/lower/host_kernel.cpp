@@ -56,7 +56,7 @@ HostKernel describe(const Function &fn, const Gpu &gpu) {
   HostKernel kernel = {.name = fn.name,
                        .gpu = std::string(gpu.name),
                        .threads = uint32_t(fn.threads()),
-                       .shared_bytes = uint32_t(fn.shared_bytes),
+                       .shared_bytes = uint32_t(fn.shared_bytes_of_block()),
                        .cluster_size = uint32_t(launch_config(fn).cluster)};
   for (const Parameter &parameter : fn.parameters)
     kernel.parameters.push_back({parameter.name, parameter.value->type.is_pointer()});

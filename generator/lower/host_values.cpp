@@ -24,7 +24,8 @@ void Lowering::find_host_side() {
   auto add_operands = [&](const Op &op) { needed.insert(op.operands.begin(), op.operands.end()); };
   for (size_t i = fn_.body->ops.size(); i-- > 0;) {
     const Op &op = *fn_.body->ops[i];
-    bool is_hosts = is_hidden(op) || info(op.code).effect == Effect::host;
+    bool is_hosts = is_hidden(op) || (info(op.code).effect == Effect::host &&
+                                      !op.is(Opcode::launch_warps_)); // which ends warps, too
     bool is_for_others = info(op.code).effect == Effect::pure && !needed.count(op.results[0]);
     if (is_hosts || is_for_others) {
       host_side_.insert(&op);

@@ -130,6 +130,10 @@ void Lowering::start_function() {
   llvm::Value *thread = call_target_op(builder_, TargetOp::tid_x);
   lane_ = builder_.CreateAnd(thread, 31, "lane");
   warp_ = fn_.threads() > 32 ? builder_.CreateLShr(thread, 5, "warp") : builder_.getInt32(0);
+  if (fn_.programs_of_block() > 1) {
+    program_of_block_ = warp_;
+    warp_ = builder_.getInt32(0);
+  }
   // Warp specialization and descriptors need a warp index that ptxas knows to be uniform.
   if (!partitions_of(fn_).empty())
     warp_ = call_target_op(builder_, TargetOp::shfl_idx, {warp_, builder_.getInt32(0)});
@@ -170,6 +174,28 @@ TargetOp num_blocks_op(const Op &op) {
 
 } // namespace
 
+llvm::Value *Lowering::program_of_warp() {
+  llvm::Value *first = builder_.CreateMul(call_target_op(builder_, TargetOp::ctaid_x),
+                                          builder_.getInt32(uint32_t(fn_.programs_of_block())));
+  return builder_.CreateAdd(first, program_of_block_);
+}
+
+void Lowering::lower_program_id(const Op &op) {
+  const bool is_of_warp = program_of_block_ && op.get(attr::axis_) == 0;
+  define(op.result(), {is_of_warp ? program_of_warp() : call_target_op(builder_, block_id_op(op))});
+}
+
+// A warp without a program ends.
+void Lowering::lower_launch_warps(const Op &op) {
+  auto *end = llvm::BasicBlock::Create(context_, "no_program", function_);
+  auto *program = llvm::BasicBlock::Create(context_, "program", function_);
+  builder_.CreateCondBr(builder_.CreateICmpULT(program_of_warp(), scalar(op.operand(0))), program,
+                        end);
+  builder_.SetInsertPoint(end);
+  builder_.CreateRetVoid();
+  builder_.SetInsertPoint(program);
+}
+
 namespace {
 
 int registers_of(const Type &type) { return type.is_tile() ? type.layout->registers() : 1; }
@@ -181,6 +207,7 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::constant_:
     return lower_constant(op);
   case Opcode::program_id_:
+    return lower_program_id(op);
   case Opcode::block_id_:
     return define(op.result(), {call_target_op(builder_, block_id_op(op))});
   case Opcode::num_programs_:
@@ -190,6 +217,8 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::host_value_:
   case Opcode::tensor_map_:
   case Opcode::workspace_:
+  case Opcode::launch_warps_:
+    return lower_launch_warps(op);
   case Opcode::launch_blocks_:
   case Opcode::launch_requires_:
     llvm_unreachable("the host's");

@@ -42,6 +42,9 @@ private:
 
   // arithmetic.cpp: arithmetic, element by element.
   void lower_constant(const ir::Op &op);
+  void lower_program_id(const ir::Op &op);
+  llvm::Value *program_of_warp(); // its index along the first axis, beside a launch_warps
+  void lower_launch_warps(const ir::Op &op);
   void lower_elementwise(const ir::Op &op);
   llvm::Value *element(const ir::Op &op, llvm::ArrayRef<llvm::Value *> operands);
   void lower_no_hoist(const ir::Op &op);
@@ -196,6 +199,7 @@ private:
   llvm::GlobalVariable *constants_ = nullptr;     // the block of constant memory; null: none
   llvm::Value *lane_ = nullptr, *warp_ = nullptr; // warp_: index in its consumer group
   llvm::Value *consumer_group_ = nullptr;         // null: one group, or outside warp_specialize
+  llvm::Value *program_of_block_ = nullptr;       // null: a block runs one program
   /// Loop counters modulo a number of stages.
   std::map<std::pair<const ir::Value *, int64_t>, llvm::Value *> turns_;
   std::map<const ir::Value *, Registers> values_;

@@ -80,6 +80,10 @@ llvm::Value *Lowering::stage_address(const Value *buffer, const Value *stage) {
       builder_.CreatePtrToInt(module_.getGlobalVariable("tritonc_shared"), builder_.getInt32Ty());
   address =
       builder_.CreateAdd(address, builder_.getInt32(uint32_t(buffer->op->get(attr::address_))));
+  if (program_of_block_)
+    address = builder_.CreateAdd(
+        address,
+        builder_.CreateMul(program_of_block_, builder_.getInt32(uint32_t(fn_.shared_bytes))));
   if (buffer->op->has(attr::consumer_group_bytes_))
     address = builder_.CreateAdd(
         address, builder_.CreateMul(consumer_group_, builder_.getInt32(uint32_t(buffer->op->get(

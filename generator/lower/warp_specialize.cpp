@@ -63,7 +63,7 @@ void Lowering::lower_mbarrier_arrive(const Op &op) {
 // Barrier 0 is that of all threads. Those of the groups follow.
 void Lowering::lower_barrier() {
   if (!partition_) {
-    call_target_op(builder_, TargetOp::barrier);
+    call_target_op(builder_, program_of_block_ ? TargetOp::warp_sync : TargetOp::barrier);
     return;
   }
   llvm::Value *number = builder_.getInt32(uint32_t(1 + partition_->first_group));

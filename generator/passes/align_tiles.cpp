@@ -303,9 +303,11 @@ public:
 
   // The elements of each of the two loads: a vector, or those that a thread has.
   int64_t elements_to_shift(const Op &load) const {
-    return std::min(elements_of_vector(load.result()->type.elem),
-                    extent / (32 * warps_for_tile(extent)));
+    return std::min(elements_of_vector(load.result()->type.elem), extent / threads());
   }
+
+  // That hold a tile.
+  int64_t threads() const { return 32 * (fn.programs_of_block() > 1 ? 1 : warps_for_tile(extent)); }
 
 private:
   static constexpr int64_t min_elements_to_shift = 4; // fewer are as many instructions as loads
@@ -502,7 +504,7 @@ private:
   // room for the elements beside a vector that a shifted load leaves out. No two threads have the
   // same element: else a warp could load what another warp has stored.
   void emit_small_tile(Builder &builder) {
-    const int64_t size = std::max<int64_t>(4 * row.vector, 32 * warps_for_tile(row.extent));
+    const int64_t size = std::max(4 * row.vector, row.threads());
     const Elem elem = row.index_type();
     auto splat = [&](Value *value) { return builder.splat(builder.cast(value, elem), {size}); };
     small_range = builder.range(0, size);
@@ -683,9 +685,9 @@ private:
     builder.set_location(load->location);
     Value *whole = builder.binary(Opcode::and_, skipped, builder.i64(-elements));
     Value *distance = builder.cast(builder.sub(skipped, whole), Elem::i32);
+    const bool is_cached = !DiffersByProgram()(view); // but for the shift
     Value *loaded[2];
     for (int side : {0, 1}) {
-    const bool is_cached = !DiffersByProgram()(view); // but for the shift
       std::vector<Value *> operands = view->op->operands;
       Value *moved = builder.add(whole, builder.i64(side * elements));
       operands[1] = builder.add(operands[1], moved);
@@ -694,10 +696,10 @@ private:
       of_load[0] = at;
       Op *made = builder.create(Opcode::load_, of_load, {load->result()->type});
       keep_cache_hint(*made, *load);
-      loaded[side] = made->result();
-    }
       if (is_cached)
         made->set(attr::cached_);
+      loaded[side] = made->result();
+    }
     Op *shifted = builder.create(Opcode::funnel_shift_, {loaded[0], loaded[1], distance},
                                  {load->result()->type});
     shifted->set(attr::vector_, elements);

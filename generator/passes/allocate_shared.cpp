@@ -201,6 +201,8 @@ void allocate_shared(Function &fn, const Gpu &gpu) {
   }
   if (state.variable)
     state.place_variable(gpu);
+  if (fn.programs_of_block() > 1) // each has its own, one after the other
+    fn.shared_bytes = int(rounded_up(fn.shared_bytes));
   if (state.buffers.empty() || !state.buffers.back().is_of_consumer_group)
     return;
   int64_t bytes = rounded_up(fn.shared_bytes - of_consumer_groups);

@@ -402,7 +402,8 @@ bool try_coarsening(Function &fn, const std::vector<int64_t> &times,
 }
 
 void coarsen_programs(Function &fn, const Schedule &schedule) {
-  if (schedule.coarsening.empty() || schedule.kind == Schedule::Kind::batched)
+  if (schedule.coarsening.empty() || schedule.kind == Schedule::Kind::batched ||
+      schedule.kind == Schedule::Kind::program_per_warp)
     return;
   [[maybe_unused]] bool done =
       try_coarsening(fn, schedule.coarsening, schedule.division, schedule.tail_split);

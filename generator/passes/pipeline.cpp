@@ -9,6 +9,7 @@
 #include "passes/align_tiles.h"
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
+#include "passes/assign_programs_to_warps.h"
 #include "passes/avoid_register_bank_conflicts.h"
 #include "passes/batch_programs.h"
 #include "passes/broadcast_atomic_results.h"
@@ -108,14 +109,16 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("set_l2_eviction", set_l2_eviction);
 
   // Blocks and programs: store_loop_partials gives a program several blocks, in two launches.
-  // Without a matmul, split_loops_in_cluster gives it a cluster of blocks, and batch_programs gives
-  // a block several programs side by side. align_tiles makes loops over a row access whole vectors.
+  // Without a matmul, split_loops_in_cluster gives it a cluster of blocks, batch_programs gives a
+  // block several programs side by side, and assign_programs_to_warps gives each warp of a block a
+  // program. align_tiles makes loops over a row access whole vectors.
   // It comes before split_loops_in_cluster, which changes the counters of the loops, and before
   // unroll_loops, which removes the loops. Then join_rows moves the rows of a block's
   // programs as one range. swizzle_programs gives blocks that run at the same time programs that
   // share operands in the L2 cache.
   run("store_loop_partials", store_loop_partials, schedule);
   run("batch_programs", batch_programs, schedule);
+  run("assign_programs_to_warps", assign_programs_to_warps, schedule);
   run("align_tiles", align_tiles);
   run("split_loops_in_cluster", split_loops_in_cluster, schedule);
   run("unroll_loops", unroll_loops, schedule);

@@ -283,7 +283,7 @@ void select_mma(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::multistage_wgmma ||
       (schedule.is_warp_specialized() && gpu.has_wgmma))
     return multiply_by_warpgroups(fn, gpu, schedule);
-  fn.warps = warps_for(fn, gpu);
+  fn.warps = fn.programs_of_block() > 1 ? 1 : warps_for(fn, gpu);
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
       multiply_by_warps(fn, op, gpu, schedule);

@@ -181,7 +181,10 @@ void merge(Function &fn, Op *op) {
   Value *of_warps = reduced(builder, both->result(), 1, *first.reduce);
   const Type exchanged = of_warps->type.with_layout(
       exchange_layout(of_warps->type.shape, 0, nullptr, a->type.layout->warp.size()));
-  Value *all = builder.create(Opcode::convert_layout_, {of_warps}, {exchanged})->result();
+  const bool has_one_warp = of_warps->type == exchanged;
+  Value *all = has_one_warp
+                   ? of_warps
+                   : builder.create(Opcode::convert_layout_, {of_warps}, {exchanged})->result();
   Value *result = builder.reduce(all, 0, std::string(first.reduce->get(attr::op_)));
   for (Value *more : {first.more, second.more})
     if (more)

@@ -5,6 +5,8 @@
 #include "schedule/batched.h"
 
 #include "analysis/repeated_loads.h"
+#include "passes/align_tiles.h"
+#include "passes/assign_programs_to_warps.h"
 #include "passes/batch_programs.h"
 #include "passes/join_rows.h"
 #include "passes/unroll_loops.h"
@@ -19,6 +21,18 @@ using namespace ir;
 namespace {
 
 constexpr int64_t min_times = 4; // with fewer, a program alone has enough elements
+
+constexpr int64_t min_tile_of_warp = 32 * 8; // a vector of half per lane
+constexpr int64_t max_warps = 16;
+
+// The iterations of a warp with a program, whose registers hold the elements of all iterations.
+// Tiles of several vectors per lane have one: as many vectors in more iterations need fewer
+// registers.
+int64_t max_iterations_of_warp(int64_t tile) {
+  constexpr int64_t max_elements = 32 * 64, max_tile = 32 * 32;
+  const bool is_vector = tile < 2 * min_tile_of_warp;
+  return tile < min_tile_of_warp || tile > max_tile ? 0 : is_vector ? max_elements / tile : 1;
+}
 
 // Whether a program has a loop or a reduction. A program without them has independent elements, so
 // the source can choose a larger tile.
@@ -41,9 +55,11 @@ int64_t programs_of_block(const Function &canonical, int64_t iterations, const G
 // are unrolled.
 std::vector<Candidate> schedules_with(const Function &canonical, int64_t iterations,
                                       const Traffic &traffic, const Gpu &gpu) {
-  const int64_t times = programs_of_block(canonical, iterations, gpu);
   Function batched = clone(canonical);
-  if (times < min_times || !has_dependent_elements(batched) || !try_batching(batched, times))
+  if (!has_batch(canonical, iterations, gpu) || !has_dependent_elements(batched))
+    return {};
+  const int64_t times = programs_of_block(canonical, iterations, gpu);
+  if (!try_batching(batched, times))
     return {};
   const Expr blocks = div_up(programs(0), number(times)) * programs(1) * programs(2);
   std::vector<Candidate> candidates;
@@ -74,10 +90,38 @@ std::vector<Candidate> schedules_with(const Function &canonical, int64_t iterati
   return candidates;
 }
 
+// The schedule in which each warp runs a program with loops of `iterations` iterations.
+std::optional<Candidate> program_per_warp(const Function &canonical, int64_t iterations,
+                                          const Traffic &traffic, const Gpu &gpu) {
+  const int64_t elements = elements_of_largest_tile(canonical) * iterations;
+  const int64_t of_batch =
+      int64_t(std::bit_floor(uint64_t(gpu.costs->elementwise.batch_elements / elements)));
+  const int64_t warps = std::clamp(of_batch, min_times, max_warps);
+  Function fn = clone(canonical);
+  if (!has_dependent_elements(fn) || !try_assigning_programs(fn, warps))
+    return std::nullopt;
+  align_tiles(fn);
+  const bool once = find_repeated_loads(fn) && try_unrolling(fn, iterations);
+  if (!once && iterations > 1)
+    return std::nullopt;
+  const Expr blocks = div_up(programs(0), number(warps)) * programs(1) * programs(2);
+  std::optional<BlockWork> work =
+      work_of_blocks(fn, blocks, once ? traffic.once : traffic.all, gpu);
+  if (!work)
+    return std::nullopt;
+  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
+  return Candidate{.schedule = {.kind = Schedule::Kind::program_per_warp,
+                                .coarsening = {warps, 1, 1},
+                                .iterations = once ? iterations : 0},
+                   .cost = std::move(cost),
+                   .work = std::move(work)};
+}
+
 } // namespace
 
 bool has_batch(const Function &canonical, int64_t iterations, const Gpu &gpu) {
-  return programs_of_block(canonical, iterations, gpu) >= min_times;
+  return elements_of_largest_tile(canonical) < min_tile_of_warp &&
+         programs_of_block(canonical, iterations, gpu) >= min_times;
 }
 
 std::vector<Candidate> batched_schedules(const Function &canonical, const Traffic &traffic,
@@ -86,6 +130,10 @@ std::vector<Candidate> batched_schedules(const Function &canonical, const Traffi
   for (int64_t iterations : unrolled_iterations)
     for (Candidate &candidate : schedules_with(canonical, iterations, traffic, gpu))
       candidates.push_back(std::move(candidate));
+  const int64_t most = max_iterations_of_warp(elements_of_largest_tile(canonical));
+  for (int64_t iterations = 1; iterations <= most; iterations++)
+    if (std::optional<Candidate> candidate = program_per_warp(canonical, iterations, traffic, gpu))
+      candidates.push_back(std::move(*candidate));
   return candidates;
 }
 

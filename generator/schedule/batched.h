@@ -11,13 +11,14 @@ namespace tritonc {
 /// Tiles of 5/8, 6/8 and 7/8 of it waste less on shorter rows.
 inline constexpr int64_t unrolled_iterations[] = {1, 3, 5, 7};
 
-/// Whether a block has several programs whose loops have `iterations` iterations.
+/// Whether tiles have an axis for several programs whose loops have `iterations` iterations.
 bool has_batch(const ir::Function &canonical, int64_t iterations, const Gpu &gpu);
 
-/// Programs with few elements, side by side in a block of ElementwiseTimes::batch_elements; if
-/// join_rows can change the function, also with joined rows. `canonical` has no matmul. Nothing if a
-/// program has too many elements, or neither loops nor reductions, or if batch_programs cannot
-/// change the function. `traffic`: that of the kernel.
+/// Programs with few elements, side by side in a block of ElementwiseTimes::batch_elements: with an
+/// axis of each tile for them, or by a warp each if a tile has enough elements for the lanes of a
+/// warp. If join_rows can change the function, the axis is also used with joined rows. `canonical`
+/// has no matmul. Nothing if a program has too many elements, or neither loops nor reductions.
+/// `traffic`: that of the kernel.
 std::vector<Candidate> batched_schedules(const ir::Function &canonical, const Traffic &traffic,
                                          const Gpu &gpu);
 

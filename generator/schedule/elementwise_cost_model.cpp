@@ -395,6 +395,10 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, E
   int64_t of_thread = min_registers + registers_of_element * work.widest / threads;
   int64_t resident = gpu.registers_per_block / (of_thread * threads);
   int64_t max_value = std::min<int64_t>(gpu.max_threads_per_sm / threads, gpu.max_blocks_per_sm);
+  const int64_t programs = fn.programs_of_block(); // beside those of a batch
+  auto of_programs = [&](const Sum &of_one) {
+    return programs == 1 ? of_one.total() : of_one.total() * number(programs);
+  };
   return BlockWork{.blocks = std::move(blocks),
                    .threads = threads,
                    .iterations =
@@ -403,8 +407,8 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, E
                    .reductions = work.reductions,
                    .exchanges = work.exchanges,
                    .exchanged = work.exchanged,
-                   .operations = work.operations.total(),
-                   .accesses = work.accesses.total(),
+                   .operations = of_programs(work.operations),
+                   .accesses = of_programs(work.accesses),
                    .bytes = std::move(bytes),
                    .estimated_occupancy = std::clamp<int64_t>(resident, 1, max_value),
                    .times = gpu.costs->elementwise};

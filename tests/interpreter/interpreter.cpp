@@ -107,6 +107,7 @@ void Machine::execute(const Op &op) {
   case Opcode::yield_:
   case Opcode::return_:
   case Opcode::launch_blocks_:
+  case Opcode::launch_warps_:
   case Opcode::launch_requires_:
     return; // the enclosing operation reads terminators; the host reads launch_blocks
   case Opcode::barrier_:

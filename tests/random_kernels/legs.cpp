@@ -194,7 +194,8 @@ struct Trial {
     }
     effort.specialized += schedule.is_warp_specialized() && maps_fit;
     effort.split_k += schedule.split_k > 1 && maps_fit;
-    effort.batched += schedule.kind == Schedule::Kind::batched;
+    effort.batched += schedule.kind == Schedule::Kind::batched ||
+                      schedule.kind == Schedule::Kind::program_per_warp;
     if (!legs.emulate || !emulated.insert(ir::print(fn)).second)
       return std::nullopt;
     return emulate({&fn}, tried, *find_gpu(gpu), where, legs.all_interleavings, effort);

@@ -233,6 +233,15 @@ TEST_CASE("launch_config: launch_blocks sets blocks and cluster") {
   CHECK(schedule.cluster == 2);
 }
 
+TEST_CASE("launch_config: launch_warps divides the programs among blocks") {
+  LaunchConfig schedule = launch_config(function("%m = num_programs {axis = 0} : i32\n"
+                                                 "%h = host_value %m : i32\n"
+                                                 "launch_warps %h {programs = 4}"));
+  CHECK(list_of(schedule.blocks) == "((programs 0 + 3) / 4), programs 1, programs 2");
+  CHECK(schedule.hidden.size() == 1);
+  CHECK(schedule.cluster == 1);
+}
+
 TEST_CASE("launch_config: launch_requires is a guard") {
   LaunchConfig schedule =
       launch_config(function("%one = constant {value = 1} : i32\n"

@@ -36,6 +36,13 @@ TEST_CASE("text_of: batched has the number of programs") {
   CHECK(text_of(schedule) == "8 programs per block");
 }
 
+TEST_CASE("text_of: a program per warp, whatever the number of warps") {
+  Schedule schedule = {.kind = Schedule::Kind::program_per_warp, .coarsening = {8, 1, 1}};
+  CHECK(text_of(schedule) == "program per warp");
+  schedule.iterations = 5;
+  CHECK(text_of(schedule) == "program per warp, 5 iterations");
+}
+
 TEST_CASE("text_of: says how a program reuses tiles of several loops") {
   CHECK(text_of(Schedule{.staged = true}) == "staged");
   CHECK(text_of(Schedule{.iterations = 1}) == "one iteration");

@@ -97,6 +97,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %56 = num_sms : i32
   %57 = host_value %56 : i32
   launch_blocks %57, %n {cluster = 2}
+  launch_warps %57 {programs = 4}
   launch_requires %57, %n {text = "n blocks"}
   %58 = block_id {axis = 0} : i32
   %59 = num_blocks {axis = 1} : i32

@@ -447,6 +447,8 @@ TEST_CASE("verify: valid Hopper operations have no error") {
       "%1 = block_id {axis = 2} : i32\n %2 = num_blocks {axis = 0} : i32",
       "%1 = num_sms : i32\n %2 = host_value %1 : i32\n %3 = host_value %l : i64\n"
       "launch_blocks %2, %n, %n {cluster = 2}",
+      "%1 = num_programs {axis = 0} : i32\n %2 = host_value %1 : i32\n"
+      "launch_warps %2 {programs = 4}",
       "%1 = num_sms : i32\n launch_requires %1, %n {text = \"a\"}\n launch_requires %n, %1 {text = "
       "\"a\"}",
       "%1 = workspace %l : ptr<f32>\n dependency_wait\n launch_dependents",
@@ -501,6 +503,15 @@ TEST_CASE("verify: blocks and host values") {
   check_for_hopper("launch_blocks %n {cluster = 0}", "{cluster} is positive");
   check_for_hopper("launch_blocks %l", "numbers of blocks are i32");
   check_for_hopper("launch_blocks", "wrong number of operands");
+  const std::string count = "%1 = host_value %n : i32\n ", warps = "launch_warps %1 {programs = 4}";
+  check_for_hopper(count + in_branch + warps + end, top);
+  for (const char *other : {"launch_blocks %n", "launch_warps %1 {programs = 2}"})
+    check_for_hopper(count + warps + "\n " + other,
+                     "a function has at most one `launch_warps`, and no `launch_blocks` beside it");
+  check_for_hopper(count + "launch_warps %1 {programs = 1}", "{programs} is more than one");
+  check_for_hopper(count + "launch_warps %1", "{programs} is missing");
+  check_for_hopper("%1 = host_value %l : i64\n " + warps, "the number of programs is an i32");
+  check_for_hopper("launch_warps %n {programs = 4}", "the number of programs is a host_value");
   check_for_hopper(in_branch + "launch_requires %n, %n {text = \"a\"}" + end, top);
   check_for_hopper("launch_requires %n, %l {text = \"a\"}",
                    "both sides of a requirement are integers of one type");

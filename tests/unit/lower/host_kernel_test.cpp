@@ -94,6 +94,16 @@ TEST_CASE("describe: cluster size, 1 by default") {
   CHECK(cluster("") == 1);
 }
 
+TEST_CASE("describe: the block of a launch_warps has threads and memory for all programs") {
+  HostKernel kernel =
+      describe(parsed("func @f(%n: i32) warps 1 shared 128 {\n %h = host_value %n : i32\n"
+                      " launch_warps %h {programs = 4}\n return\n}"),
+               *find_gpu("90a"));
+  CHECK(kernel.threads == 4 * 32);
+  CHECK(kernel.shared_bytes == 4 * 128);
+  CHECK(kernel.cluster_size == 1);
+}
+
 TEST_CASE("describe: buffers are named after their contents") {
   for (const char *gpu : {"75", "80"}) {
     CAPTURE(gpu);

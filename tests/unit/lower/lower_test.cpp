@@ -50,6 +50,49 @@ TEST_CASE("program_id, num_programs: special registers") {
     CHECK(contains(text, call));
 }
 
+TEST_CASE("launch_warps: a warp computes its program's index, or ends") {
+  const std::string program = R"(
+      %p.0 = program_id {axis = 0} : i32
+      %p.1 = program_id {axis = 1} : i32
+      store %p, %p.0
+      store %p, %p.1
+      return
+    })";
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>, %n: i32) warps 1 {
+      %programs = host_value %n : i32
+      launch_warps %programs {programs = 4})" + program);
+  CHECK(contains(text, "\"nvvm.maxntid\"=\"128\""));
+  CHECK(contains(text, "%warp = lshr i32"));
+  CHECK(contains(text, "icmp ult i32"));
+  CHECK(contains(text, "no_program:"));
+  CHECK(count(text, "ret void") == 2);
+  CHECK(count(text, "add i32") == 2); // of the comparison, and of %p.0
+  CHECK(contains(text, "%p.1 = call i32 @tritonc.ctaid_y"));
+  std::string alone = lowered("func @f(%p: ptr<i32>, %n: i32) warps 4 {" + program);
+  CHECK(count(alone, "ret void") == 1);
+  CHECK(count(alone, "add i32") == 0);
+}
+
+TEST_CASE("launch_warps: barriers and shared memory are those of a warp") {
+  std::string text = lowered(R"(
+    layout #0 [64] reg (32) lane (1) (2) (4) (8) (16) warp
+    layout #1 [64] offset (1) (2) (4) (8) (16) (32)
+    func @f(%n: i32) warps 1 shared 256 {
+      %programs = host_value %n : i32
+      launch_warps %programs {programs = 4}
+      %s = shared_alloc {address = 0} : shared<i32>[1,64] #1
+      %zero = constant {value = 0} : i32
+      %x = range {start = 0} : i32[64] #0
+      shared_store %x, %s, %zero
+      barrier
+      return
+    })");
+  CHECK(contains(text, "call void @tritonc.warp_sync()"));
+  CHECK_FALSE(contains(text, "@tritonc.barrier()"));
+  CHECK(contains(text, "mul i32 %warp, 256"));
+}
+
 TEST_CASE("for_loop: counts from 0 and carries values") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %n: i32) warps 1 {

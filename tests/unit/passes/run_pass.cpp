@@ -5,6 +5,7 @@
 #include "passes/align_tiles.h"
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
+#include "passes/assign_programs_to_warps.h"
 #include "passes/avoid_register_bank_conflicts.h"
 #include "passes/batch_programs.h"
 #include "passes/broadcast_atomic_results.h"
@@ -82,6 +83,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(assign_layouts),
       PASS(avoid_register_bank_conflicts),
       PASS(batch_programs),
+      PASS(assign_programs_to_warps),
       PASS(broadcast_atomic_results),
       PASS(choose_occupancy),
       PASS(coarsen_programs),

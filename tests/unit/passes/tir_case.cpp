@@ -206,6 +206,7 @@ const std::map<std::string_view, Schedule::Kind> kinds = {
     {"multistage_wgmma", Schedule::Kind::multistage_wgmma},
     {"warp_specialized", Schedule::Kind::warp_specialized},
     {"batched", Schedule::Kind::batched},
+    {"program_per_warp", Schedule::Kind::program_per_warp},
     {"split_k_reduction", Schedule::Kind::split_k_reduction},
     {"split_loop", Schedule::Kind::split_loop},
 };

@@ -66,7 +66,8 @@ namespace {
 std::optional<Found> batched(const std::string &text, const char *gpu = "90a") {
   std::vector<Found> found = schedules(text, gpu);
   for (size_t i = 0; i < found.size(); i++)
-    if (found[i].kind == Schedule::Kind::batched && !found[i].joined_rows) {
+    if ((found[i].kind == Schedule::Kind::batched && !found[i].joined_rows) ||
+        found[i].kind == Schedule::Kind::program_per_warp) {
       CHECK(i <= 1);
       return found[i];
     }
@@ -102,7 +103,8 @@ TEST_CASE("candidate_schedules: a block runs several programs with few elements"
       CAPTURE(width);
       std::optional<Found> found = batched(row_kernel(width), gpu);
       REQUIRE(found);
-      CHECK(text_of(*found) == std::to_string(4096 / width) + " programs per block");
+      CHECK(text_of(*found) == (width < 256 ? std::to_string(4096 / width) + " programs per block"
+                                            : "program per warp"));
       CHECK(found->coarsening == std::vector<int64_t>{4096 / width, 1, 1});
       CHECK(found->work == Schedule::Work::all);
       CHECK(found->cost);
@@ -166,19 +168,22 @@ TEST_CASE("elementwise cost: many short programs run side by side, few run one p
 }
 
 TEST_CASE("elementwise cost: a block with several programs has the work of all") {
-  std::vector<Found> found = schedules(row_kernel(64));
-  std::optional<Found> several = batched(row_kernel(64));
-  REQUIRE(several->work_of_a_block);
-  REQUIRE(found.back().work_of_a_block);
-  const BlockWork &all = *several->work_of_a_block, &one = *found.back().work_of_a_block;
-  auto value = [](const Expr &expr) { return value_of(expr, 1000, 640); };
-  CHECK(value(one.blocks) == 1000);
-  CHECK(value(all.blocks) == 16); // of 64 programs
-  CHECK(value(*all.iterations) == value(*one.iterations));
-  CHECK(value(all.operations) >= 64 * value(one.operations));
-  CHECK(value(all.accesses) == 64 * value(one.accesses));
-  CHECK(value(all.bytes) == value(one.bytes)); // of all blocks
-  CHECK(all.threads > one.threads);
+  for (const auto &[width, times] : {std::pair(64, 64), std::pair(256, 16)}) {
+    CAPTURE(width);
+    std::vector<Found> found = schedules(row_kernel(width));
+    std::optional<Found> several = batched(row_kernel(width));
+    REQUIRE(several->work_of_a_block);
+    REQUIRE(found.back().work_of_a_block);
+    const BlockWork &all = *several->work_of_a_block, &one = *found.back().work_of_a_block;
+    auto value = [](const Expr &expr) { return value_of(expr, 1000, 1280); };
+    CHECK(value(one.blocks) == 1000);
+    CHECK(value(all.blocks) == (1000 + times - 1) / times);
+    CHECK(value(*all.iterations) == value(*one.iterations));
+    CHECK(value(all.operations) >= times * value(one.operations));
+    CHECK(value(all.accesses) == times * value(one.accesses));
+    CHECK(value(all.bytes) == value(one.bytes)); // of all blocks
+    CHECK(all.threads > one.threads);
+  }
 }
 
 namespace {
@@ -229,10 +234,23 @@ TEST_CASE("candidate_schedules: loops over one row load it once") {
                 "8 programs per block, 7 iterations", "one iteration", "staged", "baseline"});
     // A program per block where no block has several, as far as a thread has registers for its
     // elements.
-    CHECK(all_names(two_loops(512), gpu) ==
-          Names{"8 programs per block, one iteration, joined rows",
-                "8 programs per block, one iteration", "one iteration", "3 iterations",
-                "5 iterations", "7 iterations", "staged", "baseline"});
+    CHECK(all_names(two_loops(512), gpu) == Names{"program per warp, one iteration",
+                                                  "one iteration", "3 iterations", "5 iterations",
+                                                  "7 iterations", "staged", "baseline"});
+    // A warp has a program of up to eight vectors per lane.
+    Names by_warps;
+    for (const Found &schedule : schedules(two_loops(256), gpu))
+      if (schedule.kind == Schedule::Kind::program_per_warp) {
+        by_warps.push_back(text_of(schedule));
+        CHECK(schedule.coarsening == std::vector<int64_t>{by_warps.size() == 1   ? 16
+                                                          : by_warps.size() == 2 ? 8
+                                                                                 : 4,
+                                                          1, 1});
+      }
+    CHECK(by_warps == Names{"program per warp, one iteration", "program per warp, 2 iterations",
+                            "program per warp, 3 iterations", "program per warp, 4 iterations",
+                            "program per warp, 5 iterations", "program per warp, 6 iterations",
+                            "program per warp, 7 iterations", "program per warp, 8 iterations"});
     CHECK(all_names(two_loops(2048), gpu) ==
           Names{"one iteration", "3 iterations", "staged", "baseline"});
     CHECK(all_names(two_loops(4096), gpu) == Names{"one iteration", "staged", "baseline"});

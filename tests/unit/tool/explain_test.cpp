@@ -400,7 +400,7 @@ __global__ void f(float *x __readonly, float *y, int ld) {
                                     "  note: 64 programs per block: side by side, because a "
                                     "program has few elements\n" +
                                     baseline);
-  CHECK(contains(explained("256", sum), "note: 16 programs per block: side by side"));
+  CHECK(contains(explained("256", sum), "note: program per warp: the warps of a block share"));
   CHECK(explained("4096", sum) == heading + baseline);
   CHECK(explained("64", "*(y + row * ld + i) = a") == heading + baseline);
 }
