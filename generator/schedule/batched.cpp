@@ -102,7 +102,8 @@ std::optional<Candidate> program_per_warp(const Function &canonical, int64_t ite
     return std::nullopt;
   align_tiles(fn);
   const bool once = find_repeated_loads(fn) && try_unrolling(fn, iterations);
-  if (!once && iterations > 1)
+  const bool has_batch_of_rows = once && elements <= min_tile_of_warp; // a lane has one vector
+  if ((!once && iterations > 1) || has_batch_of_rows)
     return std::nullopt;
   const Expr blocks = div_up(programs(0), number(warps)) * programs(1) * programs(2);
   std::optional<BlockWork> work =
@@ -120,8 +121,9 @@ std::optional<Candidate> program_per_warp(const Function &canonical, int64_t ite
 } // namespace
 
 bool has_batch(const Function &canonical, int64_t iterations, const Gpu &gpu) {
-  return elements_of_largest_tile(canonical) < min_tile_of_warp &&
-         programs_of_block(canonical, iterations, gpu) >= min_times;
+  const int64_t tile = elements_of_largest_tile(canonical);
+  const bool has_warp = tile >= min_tile_of_warp && iterations * tile > min_tile_of_warp;
+  return !has_warp && programs_of_block(canonical, iterations, gpu) >= min_times;
 }
 
 std::vector<Candidate> batched_schedules(const Function &canonical, const Traffic &traffic,

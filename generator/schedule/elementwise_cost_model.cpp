@@ -11,7 +11,8 @@
 // A launch takes at least as long as memory needs for its bytes. A wave also takes the time in which
 // memory moves its part of them: a block alone on an SM does not work while it waits for its bytes.
 // What several loops of a program access counts once for images that keep it, such as staged ones.
-// What all programs access is in L1. A second launch that combines partials has a cost of its own:
+// What all programs access is in L1, after the first programs have waited for it: once, or once per
+// iteration that loads it late. A second launch that combines partials has a cost of its own:
 // its programs also run again what comes before the loop.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
@@ -166,11 +167,14 @@ public:
   Sum operations, accesses; // on elements, of all threads
   Sum iterations, waits;    // of all loops; of loops that load
   int64_t reductions = 0;   // outside of loops
+  int64_t late_loads = 0;   // outside of loops; consecutive loads count as one
   int64_t exchanges = 0;    // consecutive reductions over a cluster count as one
   int64_t exchanged = 0;    // elements that a block reads from its cluster
 
 private:
   const Function &fn_;
+  DiffersByProgram differs_;
+  bool follows_store_ = false;
   std::map<int64_t, int64_t> ranges_; // elements of joined rows, and of a vector
 
   // The elements for which a thread executes one instruction: joined rows move in vectors.
@@ -192,6 +196,8 @@ private:
       if (is_exchange)
         exchanged += std::max<int64_t>(elements_of(*op), 1) * op->get(attr::blocks_);
       reductions += !times_run && (op->is(Opcode::reduce_) || op->is(Opcode::scan_));
+      if (!times_run)
+        count_late(*op);
       is_known &= !op->is(Opcode::dot_) && !op->is(Opcode::while_loop_);
       if (op->is(Opcode::for_loop_)) {
         add_loop(*op, times_run);
@@ -202,6 +208,13 @@ private:
       if (op->blocks.empty())
         add(*op, times_run);
     }
+  }
+
+  void count_late(const Op &op) {
+    const bool is_shared = op.is(Opcode::load_) && op.operand(0)->type.is_view() &&
+                           (op.has(attr::cached_) || !differs_(op.operand(0)));
+    late_loads += is_shared && follows_store_;
+    follows_store_ = op.is(Opcode::store_) || (follows_store_ && !is_shared);
   }
 
   void add_loop(const Op &loop, const std::optional<Expr> &times_run) {
@@ -405,6 +418,7 @@ std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, E
                        work.has_loops ? std::optional(work.iterations.total()) : std::nullopt,
                    .waits = work.waits.total(),
                    .reductions = work.reductions,
+                   .late_loads = work.late_loads,
                    .exchanges = work.exchanges,
                    .exchanged = work.exchanged,
                    .operations = of_programs(work.operations),
@@ -447,7 +461,7 @@ Expr cost_of_elementwise(const BlockWork &work, Expr resident, int64_t spilled) 
   if (has_bytes)
     of_blocks = Expr::binary(Expr::Kind::max, std::move(of_blocks),
                              div_up(work.bytes, number(times.bytes_per_ns)));
-  Expr cost = number(times.launch) + std::move(of_blocks);
+  Expr cost = number(times.launch + work.late_loads * times.wait) + std::move(of_blocks);
   return work.second_launch ? std::move(cost) + *work.second_launch : std::move(cost);
 }
 

@@ -18,6 +18,7 @@ struct BlockWork {
   std::optional<Expr> iterations; // of all loops; nothing: no loops
   Expr waits;                     // iterations that wait for loads
   int64_t reductions;             // outside of loops
+  int64_t late_loads;             // outside of loops, between stores, of what all programs load
   int64_t exchanges;              // of totals in a cluster
   int64_t exchanged;              // elements that a block reads from its cluster
   Expr operations;                // weighted operations on elements

@@ -130,6 +130,8 @@ class Cost:
         whole = ast.parse(formula(text), mode="eval").body
         is_split = isinstance(whole.left, ast.BinOp)
         self.launches = [Launch(part, times) for part in ((whole.left, whole.right) if is_split else (whole,))]
+        first = self.launches[0]  # waits for late loads
+        first.start = (first.start - times["launch"]) / times["wait"]
 
     def features(self, names):
         return [launch.features(names) for launch in self.launches]
@@ -164,7 +166,8 @@ class Launch:
 def predicted(times, launches):
     """Of the launches of an image. The start of a second launch is not fitted."""
     first, *others = (of_launch(times, features) for features in launches)
-    return times["launch"] + first + sum(others) + sum(features[1] for features in launches[1:])
+    starts = times["launch"] + launches[0][1] * times["wait"] + sum(features[1] for features in launches[1:])
+    return starts + first + sum(others)
 
 
 def of_launch(times, features):

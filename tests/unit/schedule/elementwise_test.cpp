@@ -103,8 +103,8 @@ TEST_CASE("candidate_schedules: a block runs several programs with few elements"
       CAPTURE(width);
       std::optional<Found> found = batched(row_kernel(width), gpu);
       REQUIRE(found);
-      CHECK(text_of(*found) == (width < 256 ? std::to_string(4096 / width) + " programs per block"
-                                            : "program per warp"));
+      CHECK(text_of(*found) == (width <= 256 ? std::to_string(4096 / width) + " programs per block"
+                                             : "program per warp"));
       CHECK(found->coarsening == std::vector<int64_t>{4096 / width, 1, 1});
       CHECK(found->work == Schedule::Work::all);
       CHECK(found->cost);
@@ -168,7 +168,7 @@ TEST_CASE("elementwise cost: many short programs run side by side, few run one p
 }
 
 TEST_CASE("elementwise cost: a block with several programs has the work of all") {
-  for (const auto &[width, times] : {std::pair(64, 64), std::pair(256, 16)}) {
+  for (const auto &[width, times] : {std::pair(64, 64), std::pair(512, 8)}) {
     CAPTURE(width);
     std::vector<Found> found = schedules(row_kernel(width));
     std::optional<Found> several = batched(row_kernel(width));
@@ -237,20 +237,18 @@ TEST_CASE("candidate_schedules: loops over one row load it once") {
     CHECK(all_names(two_loops(512), gpu) == Names{"program per warp, one iteration",
                                                   "one iteration", "3 iterations", "5 iterations",
                                                   "7 iterations", "staged", "baseline"});
-    // A warp has a program of up to eight vectors per lane.
+    // A warp has a program of two to eight vectors per lane.
     Names by_warps;
     for (const Found &schedule : schedules(two_loops(256), gpu))
       if (schedule.kind == Schedule::Kind::program_per_warp) {
         by_warps.push_back(text_of(schedule));
-        CHECK(schedule.coarsening == std::vector<int64_t>{by_warps.size() == 1   ? 16
-                                                          : by_warps.size() == 2 ? 8
-                                                                                 : 4,
-                                                          1, 1});
+        const int64_t warps = by_warps.size() == 1 ? 8 : 4;
+        CHECK(schedule.coarsening == std::vector<int64_t>{warps, 1, 1});
       }
-    CHECK(by_warps == Names{"program per warp, one iteration", "program per warp, 2 iterations",
-                            "program per warp, 3 iterations", "program per warp, 4 iterations",
-                            "program per warp, 5 iterations", "program per warp, 6 iterations",
-                            "program per warp, 7 iterations", "program per warp, 8 iterations"});
+    CHECK(by_warps == Names{"program per warp, 2 iterations", "program per warp, 3 iterations",
+                            "program per warp, 4 iterations", "program per warp, 5 iterations",
+                            "program per warp, 6 iterations", "program per warp, 7 iterations",
+                            "program per warp, 8 iterations"});
     CHECK(all_names(two_loops(2048), gpu) ==
           Names{"one iteration", "3 iterations", "staged", "baseline"});
     CHECK(all_names(two_loops(4096), gpu) == Names{"one iteration", "staged", "baseline"});
@@ -400,7 +398,7 @@ TEST_CASE("elementwise cost: staged loops wait for no loads") {
 TEST_CASE("elementwise cost: a row that is loaded once needs less of memory") {
   std::vector<Found> found = schedules(two_loops_and_a_row(1024));
   REQUIRE(all_names(two_loops_and_a_row(1024)) ==
-          std::vector<std::string>{"4 programs per block, one iteration", "one iteration",
+          std::vector<std::string>{"program per warp, one iteration", "one iteration",
                                    "3 iterations", "5 iterations", "7 iterations", "staged",
                                    "baseline"});
   auto bytes = [&](const Found &schedule, int64_t n) {
@@ -421,6 +419,45 @@ TEST_CASE("elementwise cost: a row that is loaded once needs less of memory") {
   CHECK(value_of(*once.cost, 100000, 1024) < value_of(*staged.cost, 100000, 1024));
   // All copies of a row start before the first is needed.
   CHECK(value_of(*staged.cost, 1, 8192) < value_of(*baseline.cost, 1, 8192));
+}
+
+TEST_CASE("elementwise cost: the first programs wait for late loads of what all programs load") {
+  const Gpu &gpu = *find_gpu("90a");
+  auto work = [&](const std::string &first) {
+    std::optional<BlockWork> found = work_of_blocks(parsed(R"(
+      func @f(%x: ptr<f32>, %y: ptr<f32>, %ld: i64) {
+        %one = constant {value = 1} : i64
+        %zero = constant {value = 0} : i64
+        %size = constant {value = 64} : i64
+        %p = program_id {axis = 0} : i32
+        %wide = cast %p : i64
+        %row = mul %wide, %ld : i64
+        %next = add %row, %size : i64
+        %v = view %x, )" + first + R"(, %one : view<f32>[64]
+        %a = load %v : f32[64]
+        %b = load %v : f32[64]
+        %u = view %y, %row, %one : view<f32>[64]
+        store %u, %a
+        %c = load %v : f32[64]
+        %d = load %v : f32[64]
+        %e = add %c, %d : f32[64]
+        %w = view %y, %next, %one : view<f32>[64]
+        store %w, %e
+        return
+      })"),
+                                                    number(1), number(0), gpu);
+    REQUIRE(found);
+    return *found;
+  };
+  const BlockWork shared = work("%zero"), own = work("%row");
+  CHECK(shared.late_loads == 1);
+  CHECK(own.late_loads == 0);
+  BlockWork without = shared;
+  without.late_loads = 0;
+  for (int64_t programs : {1, 100000}) // once, not in each wave
+    CHECK(value_of(cost_of_elementwise(shared, number(1)), programs, 1) ==
+          value_of(cost_of_elementwise(without, number(1)), programs, 1) +
+              int64_t(gpu.costs->elementwise.wait));
 }
 
 TEST_CASE("elementwise cost: a staged schedule has the threads of the baseline") {

@@ -293,12 +293,12 @@ class Moments:
 
         def error():
             right, center = torch.var_mean(x[0].double(), dim, correction=1)
-            # The pivot is the mean of at least 32 of the numbers, so it is at most 0.4 away from 0. All
-            # distances have this mean, so the at least 32 partial sums grow with the number of terms.
-            of_growing = 8 * rows.UNIT * 0.4 * math.sqrt(k / 3) / 32
+            # The pivot is the mean of at least 16 of the numbers, so it is at most 0.6 away from 0. All
+            # distances have this mean, so the at least 16 partial sums grow with the number of terms.
+            of_growing = 8 * rows.UNIT * 0.6 * math.sqrt(k / 3) / 16
             of_mean = 2 * error_of_sum(k) / k + of_growing
             return max(check.error(mean[0], center, of_mean),
-                       check.error(variance[0], right, (sum_error(k, 32) + 8 * rows.UNIT) * right + of_mean**2))
+                       check.error(variance[0], right, (sum_error(k, 16) + 8 * rows.UNIT) * right + of_mean**2))
 
         def moments(x):
             return torch.var_mean(x, dim, correction=1)
