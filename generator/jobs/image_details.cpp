@@ -102,8 +102,8 @@ ImageDetails details_of(const Function &function, const Gpu &gpu, const std::str
                         int registers, int static_shared) {
   ImageDetails details;
   details.instructions = count_instructions(cubin, function.name);
-  details.occupancy =
-      occupancy_of(gpu, function.threads(), registers, function.shared_bytes_of_block() + static_shared);
+  details.occupancy = occupancy_of(gpu, function.threads(), registers,
+                                   function.shared_bytes_of_block() + static_shared);
   add_places(function, details);
   add_accesses(function, gpu, details);
   return details;

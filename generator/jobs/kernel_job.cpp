@@ -226,7 +226,8 @@ std::optional<Expr> blocks_per_sm(const ir::Function &function, const Gpu &gpu,
                                   const Resources &resources, const LaunchConfig &launch) {
   if (!resources.registers)
     return std::nullopt;
-  const int bytes = launch.shared_bytes ? 0 : function.shared_bytes_of_block() + resources.static_shared;
+  const int bytes =
+      launch.shared_bytes ? 0 : function.shared_bytes_of_block() + resources.static_shared;
   const int blocks =
       std::max(occupancy_of(gpu, function.threads(), resources.registers, bytes).blocks, 1);
   if (!launch.shared_bytes)

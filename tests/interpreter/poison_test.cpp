@@ -239,6 +239,8 @@ std::vector<Case> cases() {
        "%h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",
        "........", "i32"},
+      {"%h = host_value %n : i32\n launch_warps %h {programs = 4}\n %r = splat %h : i32[8]",
+       "........", "i32"},
       {"%u = num_sms : i32\n %r = splat %u : i32[8]", "xxxxxxxx", "i32"},
   };
   for (const char *op :

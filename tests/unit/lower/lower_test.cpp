@@ -61,7 +61,8 @@ TEST_CASE("launch_warps: a warp computes its program's index, or ends") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %n: i32) warps 1 {
       %programs = host_value %n : i32
-      launch_warps %programs {programs = 4})" + program);
+      launch_warps %programs {programs = 4})" +
+                             program);
   CHECK(contains(text, "\"nvvm.maxntid\"=\"128\""));
   CHECK(contains(text, "%warp = lshr i32"));
   CHECK(contains(text, "icmp ult i32"));

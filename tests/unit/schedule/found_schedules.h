@@ -35,8 +35,8 @@ inline std::vector<Found> schedules(const std::string &text, const char *gpu = "
   for (const Found &schedule : found) {
     bool is_last = &schedule == &found.back();
     bool is_without_matmul = schedule.kind == Schedule::Kind::batched ||
-                             schedule.kind == Schedule::Kind::program_per_warp ||
-                             schedule.staged || schedule.iterations > 0 || schedule.cluster > 1;
+                             schedule.kind == Schedule::Kind::program_per_warp || schedule.staged ||
+                             schedule.iterations > 0 || schedule.cluster > 1;
     bool is_uniform = schedule.kind == Schedule::Kind::multistage_wgmma ||
                       schedule.kind == Schedule::Kind::multistage || is_last || // baseline
                       schedule.kind == Schedule::Kind::split_k_reduction ||
