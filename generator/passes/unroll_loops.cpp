@@ -42,6 +42,7 @@
 #include "analysis/same_value.h"
 #include "analysis/tensor_access.h"
 #include "ir/builder.h"
+#include "passes/grid_of_blocks.h"
 #include "passes/remove_dead_code.h"
 
 #include <algorithm>
@@ -138,15 +139,16 @@ private:
     std::set<const Op *> first;
     DiffersByProgram differs;
     // What all programs load is in the caches, beside what each program loads. If it came first, it
-    // would take registers for a short latency.
+    // would take registers for a short latency. A batch has it once for several programs.
     auto is_of_program = [&](const Op *op) {
       return op->is(Opcode::load_) && !op->has(attr::cached_) && differs(op->operand(0));
     };
-    const bool is_any_of_program = std::any_of(body_.ops.begin(), body_.ops.end(), is_of_program);
+    const bool has_late_loads =
+        !launch_of(fn_) && std::any_of(body_.ops.begin(), body_.ops.end(), is_of_program);
     for (const Op *op : body_.ops) {
       const bool is_load =
           op->is(Opcode::load_) && can_load_first(fn_, *op) &&
-          (is_of_program(op) || !is_any_of_program) &&
+          (is_of_program(op) || !has_late_loads) &&
           std::all_of(op->operands.begin(), op->operands.end(),
                       [&](const Value *operand) { return can_clone(operand, &body_, given); });
       if (!is_load)
