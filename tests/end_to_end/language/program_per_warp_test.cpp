@@ -74,6 +74,19 @@ TEST_CASE("program per warp: rows of any length, an incomplete last block") {
 
 TEST_CASE("program per warp: in place") { check_rows("half", Elem::f16, warps + 1, 301, true); }
 
+TEST_CASE("program per warp: programs add to one element") {
+  SmallKernel kernel = kernel_of_warps("__global__ void f(TYPE *x, TYPE *y) {\n"
+                                       "  int i[256] = 0 ... 256;\n"
+                                       "  TYPE tile[256] = *(x + get_program_id(0) * 256 + i);\n"
+                                       "  atomic_add(y, tile[+]);\n"
+                                       "}",
+                                       "float");
+  kernel.add(Elem::f32, std::vector<double>((warps + 3) * 256, 1));
+  const int to = kernel.add(Elem::f32, {5});
+  kernel.set_grid(warps + 3);
+  kernel.must_give(to, {5 + (warps + 3) * 256});
+}
+
 TEST_CASE("program per warp: each program has its own shared memory") {
   SmallKernel kernel =
       kernel_of_warps("__global__ void f(TYPE *x, TYPE *y) {\n"

@@ -138,6 +138,18 @@ TEST_CASE("candidate_schedules: programs with their own order are not batched") 
   CHECK_FALSE(batched(with(text, "div %more, %width", "mul %row, %width")));
 }
 
+TEST_CASE("candidate_schedules: programs with their own order have a warp") {
+  const std::string text = row_kernel(1024), store = "store %to, %total";
+  for (const char *more : {"barrier\n ", "%old = atomic %to, %total {op = \"add\"} : f32\n "}) {
+    CAPTURE(std::string(more));
+    std::optional<Found> found = batched(with(text, store, more + store));
+    REQUIRE(found);
+    CHECK(text_of(*found) == "program per warp");
+  }
+  // The host cannot compute the number of iterations.
+  CHECK_FALSE(batched(with(text, "div %more, %width", "mul %row, %width")));
+}
+
 TEST_CASE("elementwise cost: many short programs run side by side, few run one per block") {
   struct {
     int width;
