@@ -131,4 +131,8 @@ bool DiffersByProgram::operator()(const Value *value) {
   return found->second;
 }
 
+bool DiffersByProgram::is_cached(const Op &load) {
+  return load.has(attr::cached_) || !(*this)(load.operand(0));
+}
+
 } // namespace tritonc

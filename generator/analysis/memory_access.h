@@ -45,11 +45,14 @@ int access_elements(const ir::Value *pointers, const ir::Value *mask, const ir::
 /// Whether `pointers` is a view with {ragged}.
 bool is_ragged(const ir::Value *pointers);
 
-/// Which values depend on the number of the program or of the block. Others load what all programs
-/// load, so it is in the caches.
+/// Which values depend on the number of the program or of the block.
 class DiffersByProgram {
 public:
   bool operator()(const ir::Value *value);
+
+  /// Whether all programs load the elements of `load`, maybe shifted by align_tiles: then they are
+  /// in a cache.
+  bool is_cached(const ir::Op &load);
 
 private:
   std::map<const ir::Value *, bool> known_;

@@ -51,7 +51,8 @@
 //          channel: its mbarriers order all accesses. A partition of one thread needs no barrier.
 //          Cost: the pass gives equal places in global memory one number, and looks pending
 //          accesses up by it. So its time grows as n log n with the number of operations, and with
-//          the number of barriers to remove times n.
+//          the number of barriers to remove times n. Accesses to n disjoint places, without a
+//          barrier in between, are compared with each other: n squared.
 // Needs:   allocate_shared.
 // Ensures: a barrier is between any two conflicting accesses; no barrier is superfluous.
 // Limits:  compares whole stages of shared memory, not elements, so a thread that reads back only

@@ -22,8 +22,9 @@
 // Method:  The launch takes this schedule only if each loop runs schedule.iterations times. Copies of
 //          the loop's code take the place of the loop. Of several iterations, the loads that no
 //          earlier iteration can change come first, so they hide each other's latency. Loads of what
-//          all programs load stay in their iteration, because the caches have it. A load of the same
-//          elements as an earlier load becomes that load.
+//          all programs load stay in their iteration, because the caches have it. In a block that runs
+//          several programs as one tile they come first, too. A load of the same elements as an earlier
+//          load becomes that load.
 //
 //          The number of iterations is that of started tiles. So it tells that all tiles but the last
 //          are whole: their comparisons are true. A minimum, a maximum, or a sum from zero starts from
@@ -141,7 +142,7 @@ private:
     // What all programs load is in the caches, beside what each program loads. If it came first, it
     // would take registers for a short latency. A batch has it once for several programs.
     auto is_of_program = [&](const Op *op) {
-      return op->is(Opcode::load_) && !op->has(attr::cached_) && differs(op->operand(0));
+      return op->is(Opcode::load_) && !differs.is_cached(*op);
     };
     const bool has_late_loads =
         !launch_of(fn_) && std::any_of(body_.ops.begin(), body_.ops.end(), is_of_program);

@@ -211,8 +211,8 @@ private:
   }
 
   void count_late(const Op &op) {
-    const bool is_shared = op.is(Opcode::load_) && op.operand(0)->type.is_view() &&
-                           (op.has(attr::cached_) || !differs_(op.operand(0)));
+    const bool is_shared =
+        op.is(Opcode::load_) && op.operand(0)->type.is_view() && differs_.is_cached(op);
     late_loads += is_shared && follows_store_;
     follows_store_ = op.is(Opcode::store_) || (follows_store_ && !is_shared);
   }
