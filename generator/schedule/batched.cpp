@@ -64,15 +64,12 @@ std::vector<Candidate> schedules_with(const Function &canonical, int64_t iterati
   const Expr blocks = div_up(programs(0), number(times)) * programs(1) * programs(2);
   std::vector<Candidate> candidates;
   auto add = [&](std::optional<BlockWork> work, int64_t unrolled, bool joined) {
-    if (!work)
-      return;
-    Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-    candidates.push_back({.schedule = {.kind = Schedule::Kind::batched,
-                                       .coarsening = {times, 1, 1},
-                                       .iterations = unrolled,
-                                       .joined_rows = joined},
-                          .cost = std::move(cost),
-                          .work = std::move(work)});
+    const Schedule schedule = {.kind = Schedule::Kind::batched,
+                               .coarsening = {times, 1, 1},
+                               .iterations = unrolled,
+                               .joined_rows = joined};
+    if (std::optional<Candidate> candidate = with_cost(schedule, std::move(work)))
+      candidates.push_back(std::move(*candidate));
   };
   // Whole rows are joined, so loops are unrolled. Loops that load the same tiles should load them
   // once.
@@ -106,16 +103,10 @@ std::optional<Candidate> program_per_warp(const Function &canonical, int64_t ite
   if ((!once && iterations > 1) || has_batch_of_rows)
     return std::nullopt;
   const Expr blocks = div_up(programs(0), number(warps)) * programs(1) * programs(2);
-  std::optional<BlockWork> work =
-      work_of_blocks(fn, blocks, once ? traffic.once : traffic.all, gpu);
-  if (!work)
-    return std::nullopt;
-  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-  return Candidate{.schedule = {.kind = Schedule::Kind::program_per_warp,
-                                .coarsening = {warps, 1, 1},
-                                .iterations = once ? iterations : 0},
-                   .cost = std::move(cost),
-                   .work = std::move(work)};
+  const Schedule schedule = {.kind = Schedule::Kind::program_per_warp,
+                             .coarsening = {warps, 1, 1},
+                             .iterations = once ? iterations : 0};
+  return with_cost(schedule, work_of_blocks(fn, blocks, once ? traffic.once : traffic.all, gpu));
 }
 
 } // namespace

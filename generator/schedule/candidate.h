@@ -24,4 +24,8 @@ struct Candidate {
   std::optional<CopiesThroughRegisters> copies = {};
 };
 
+/// The candidate for `schedule`, which does `work`; its cost is that of the estimated occupancy.
+/// Nothing if the work is unknown.
+std::optional<Candidate> with_cost(Schedule schedule, std::optional<BlockWork> work);
+
 } // namespace tritonc

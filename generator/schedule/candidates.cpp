@@ -98,12 +98,8 @@ std::vector<Candidate> baseline_beside(const std::vector<Candidate> &others,
 std::optional<Candidate> one_program_schedule(const Function &fn, const Schedule &schedule,
                                               const Traffic &traffic, const Gpu &gpu) {
   const bool once = schedule.iterations || schedule.staged;
-  std::optional<BlockWork> work =
-      work_of_blocks(fn, all_programs(), once ? traffic.once : traffic.all, gpu);
-  if (!work)
-    return std::nullopt;
-  Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-  return Candidate{.schedule = schedule, .cost = std::move(cost), .work = std::move(work)};
+  return with_cost(schedule,
+                   work_of_blocks(fn, all_programs(), once ? traffic.once : traffic.all, gpu));
 }
 
 // Whether a thread has registers for the tiles of all iterations.

@@ -24,12 +24,9 @@ std::vector<Candidate> cluster_schedules(const Function &canonical, const Traffi
   auto add = [&](const Function &fn, bool staged) {
     std::optional<BlockWork> work = work_of_blocks(fn, all_programs() * number(blocks),
                                                    staged ? traffic.once : traffic.all, gpu);
-    if (!work)
-      return;
-    Expr cost = cost_of_elementwise(*work, number(work->estimated_occupancy));
-    found.push_back({.schedule = {.cluster = blocks, .staged = staged},
-                     .cost = std::move(cost),
-                     .work = std::move(work)});
+    if (std::optional<Candidate> candidate =
+            with_cost({.cluster = blocks, .staged = staged}, std::move(work)))
+      found.push_back(std::move(*candidate));
   };
   if (Function staged = clone(divided); try_staging_loads(staged, gpu))
     add(staged, true);
