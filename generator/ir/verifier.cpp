@@ -288,25 +288,46 @@ struct Verifier {
           "the {origin} is in the first row");
   }
 
-  void cluster(const Op &op) {
+  void cluster(const Op &op, Elem elem) {
     int64_t blocks = op.get(attr::blocks_);
     check(blocks > 1 && blocks <= 16 && std::has_single_bit(uint64_t(blocks)),
           "a cluster has 2, 4, 8 or 16 {blocks}");
     const Op *around = op.parent->parent;
     check(!around || around->is(Opcode::warp_specialize_),
           "cluster reductions are outside of loops and branches");
-    Elem elem = op.result()->type.elem;
     check(elem == Elem::f32 || elem == Elem::i32, "a cluster reduction has f32 or i32 elements");
-    combines(op);
   }
 
   void cluster_load_reduce(const Op &op) {
-    cluster(op);
+    cluster(op, op.result()->type.elem);
+    combines(op);
     if (!buffer(op, 0))
       return;
     const Type &from = op.operand(0)->type, &tile = op.result()->type;
     check(tile.elem == from.elem && Shape(from.shape.begin() + 1, from.shape.end()) == tile.shape,
           "the tile is a whole stage");
+  }
+
+  // Operand `parts` is a buffer with a stage per block, the next one a stage.
+  void parts_of_cluster(const Op &op, const Type &tile, size_t parts) {
+    if (!buffer(op, parts))
+      return;
+    Shape wanted = tile.shape;
+    wanted.insert(wanted.begin(), op.get(attr::blocks_));
+    const Type &type = op.operand(parts)->type;
+    check(type.elem == tile.elem && type.shape == wanted, "the buffer has a tile per block");
+  }
+
+  void cluster_send(const Op &op) {
+    cluster(op, op.operand(0)->type.elem);
+    parts_of_cluster(op, op.operand(0)->type, 1);
+    mbarrier(op, 3);
+  }
+
+  void cluster_receive(const Op &op) {
+    cluster(op, op.result()->type.elem);
+    combines(op);
+    parts_of_cluster(op, op.result()->type, 0);
   }
 
   void scalars(const Op &op, size_t first, Elem elem, const char *rule) {
@@ -804,8 +825,13 @@ struct Verifier {
       return rows_in_buffer(op, 1, op.operand(0)->type, 3);
     case Opcode::cluster_load_reduce_:
       return cluster_load_reduce(op);
+    case Opcode::cluster_send_:
+      return cluster_send(op);
+    case Opcode::cluster_receive_:
+      return cluster_receive(op);
     case Opcode::cluster_reduce_:
-      cluster(op);
+      cluster(op, op.result()->type.elem);
+      combines(op);
       return check(op.operand(0)->type.same_but_layout(op.result()->type),
                    "only the layout changes");
     case Opcode::warp_specialize_:

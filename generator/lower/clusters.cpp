@@ -1,8 +1,9 @@
 // Lowers the operations of a cluster: its barrier, and reductions over the shared memory of its
-// blocks.
+// blocks. Totals for all blocks travel by st.async, whose bytes count on an mbarrier: a barrier of the
+// cluster would cost a fence of all memory.
 //
-// After a cluster_load_reduce without {to_all} the warps are numbered across the cluster, block by
-// block. Layouts use these numbers.
+// After a cluster_load_reduce the warps are numbered across the cluster, block by block. Layouts use
+// these numbers.
 //
 // Tested by tests/unit/lower/clusters_test.cpp.
 
@@ -21,11 +22,9 @@ void Lowering::lower_cluster_barrier() {
 
 void Lowering::lower_cluster_load_reduce(const Op &op) {
   constexpr uint32_t word_bytes = 4;
-  if (!op.has(attr::to_all_)) {
-    llvm::Value *rank = call_target_op(builder_, TargetOp::cluster_ctarank);
-    llvm::Value *earlier = builder_.CreateMul(rank, builder_.getInt32(uint32_t(fn_.warps)));
-    warp_ = builder_.CreateOr(warp_, earlier, "warp");
-  }
+  llvm::Value *rank = call_target_op(builder_, TargetOp::cluster_ctarank);
+  llvm::Value *earlier = builder_.CreateMul(rank, builder_.getInt32(uint32_t(fn_.warps)));
+  warp_ = builder_.CreateOr(warp_, earlier, "warp");
 
   const Type &type = op.result()->type;
   const LinearLayout &layout = *type.layout;
@@ -58,6 +57,46 @@ void Lowering::lower_cluster_load_reduce(const Op &op) {
       llvm::Value *words = call_target_op(builder_, TargetOp::load_cluster_x4, {there});
       for (int i = 0; i < width; i++)
         add(r + i, builder_.CreateExtractElement(words, uint64_t(i)));
+    }
+  define(op.result(), std::move(totals));
+}
+
+void Lowering::lower_cluster_send(const Op &op) {
+  const Value *tile = op.operand(0);
+  const LinearLayout &layout = *tile->type.layout;
+  guarded(holds_first_copy(layout), [&] {
+    SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout);
+    llvm::Value *own_mbarrier = mbarrier(op, 3);
+    for (int64_t block = 0; block < op.get(attr::blocks_); block++) {
+      auto there = [&](llvm::Value *address) {
+        return call_target_op(builder_, TargetOp::map_shared_rank,
+                              {address, builder_.getInt32(uint32_t(block))});
+      };
+      llvm::Value *of_block = there(own_mbarrier);
+      for (auto [index, r] : registers_by_index(layout)) {
+        llvm::Value *word =
+            builder_.CreateBitCast(registers(tile)[size_t(r)], builder_.getInt32Ty());
+        llvm::Value *address = there(addresses.at(addresses.constant(uint32_t(r))));
+        call_target_op(builder_, TargetOp::store_async_cluster, {address, word, of_block});
+      }
+    }
+  });
+}
+
+void Lowering::lower_cluster_receive(const Op &op) {
+  const Type &type = op.result()->type;
+  const auto stage_bytes = uint32_t(type.elements() * bytes_of(type.elem));
+  const Opcode how = *combining_op(op.get(attr::op_));
+  SharedAddresses addresses(*this, op.operand(0), op.operand(1), *type.layout);
+  Registers totals((size_t(type.layout->registers())));
+  for (uint32_t block = 0; block < op.get(attr::blocks_); block++)
+    for (uint32_t r = 0; r < totals.size(); r++) {
+      llvm::Value *address = builder_.CreateAdd(addresses.at(addresses.constant(r)),
+                                                builder_.getInt32(block * stage_bytes));
+      llvm::Value *value = builder_.CreateLoad(
+          type_of(type.elem), builder_.CreateIntToPtr(address, builder_.getPtrTy(3)));
+      llvm::Value *&total = totals[r];
+      total = total ? combined(builder_, how, total, value) : value;
     }
   define(op.result(), std::move(totals));
 }

@@ -338,6 +338,17 @@ void Lowering::lower_op(const Op &op) {
     return lower_wgmma_wait(op);
   case Opcode::cluster_load_reduce_:
     return lower_cluster_load_reduce(op);
+  case Opcode::cluster_send_:
+    return lower_cluster_send(op);
+  case Opcode::cluster_receive_:
+    return lower_cluster_receive(op);
+  case Opcode::cluster_arrive_:
+    call_target_op(builder_, TargetOp::fence_mbarrier_init);
+    call_target_op(builder_, TargetOp::cluster_arrive_relaxed);
+    return;
+  case Opcode::cluster_wait_:
+    call_target_op(builder_, TargetOp::cluster_wait);
+    return;
   case Opcode::cluster_barrier_:
     return lower_cluster_barrier();
   default:

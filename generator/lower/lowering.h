@@ -111,6 +111,8 @@ private:
 
   // clusters.cpp: clusters.
   void lower_cluster_load_reduce(const ir::Op &op);
+  void lower_cluster_send(const ir::Op &op);
+  void lower_cluster_receive(const ir::Op &op);
   void lower_cluster_barrier();
 
   // shared_memory.cpp: shared memory.

@@ -13,6 +13,9 @@
 // Method:  First fit, in the order in which buffers become live. That is not optimal, but kernels
 //          have few buffers, and nearly all of them are live in the same loop or one after another.
 //
+//          Other blocks of the cluster write to the buffers and mbarriers of a cluster_send
+//          whenever they are ready. So these share their place with nothing.
+//
 //          A buffer is live from its first to its last access, in program order. An access in a
 //          loop that does not contain the shared_alloc lasts for the whole loop, since the next
 //          iteration may read what this one wrote.
@@ -113,6 +116,10 @@ struct State {
         buffer.end = used ? std::max(buffer.end, end) : end;
         used = true;
       }
+      if (is_written_by_others(op.result())) {
+        buffer.begin = 0;
+        buffer.end = next;
+      }
       if (std::optional<int> last = last_wgmma(op.result()))
         buffer.end = *last;
       if (op.has_variable_stages()) {
@@ -125,6 +132,12 @@ struct State {
       return std::pair(a.is_of_consumer_group, a.begin) <
              std::pair(b.is_of_consumer_group, b.begin);
     });
+  }
+
+  bool is_written_by_others(const Value *buffer) const {
+    const std::vector<Op *> &all = users.of(buffer);
+    return std::any_of(all.begin(), all.end(),
+                       [](const Op *user) { return user->is(Opcode::cluster_send_); });
   }
 
   // Whether `user` reads a buffer for wgmma: directly, or into registers for wgmma_rs only.

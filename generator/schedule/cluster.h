@@ -7,8 +7,9 @@
 
 namespace tritonc {
 
-/// Clusters. If several loops load the same tiles, first those that stage them, then those that do
-/// not: shared memory may be too small for all iterations. `canonical` has no matmul. Empty if the
+/// Clusters of the most blocks, and of half of them. If several loops load the same tiles, the blocks
+/// stage them; the largest clusters also do not, since shared memory may be too small for all
+/// iterations. `canonical` has no matmul. Empty if the
 /// GPU has no clusters, or if split_loops_in_cluster cannot change the function. `traffic`:
 /// that of the kernel.
 std::vector<Candidate> cluster_schedules(const ir::Function &canonical, const Traffic &traffic,

@@ -420,6 +420,10 @@ public:
       put<uint32_t>(0, 1, 16 * (1 + random_.below(entry_.image_bytes / 16)));
     else if (op_ == "load_cluster")
       each([&](unsigned t) { put<uint32_t>(t, 0, place_in_cluster(random_.below(256))); });
+    else if (op_ == "store_async_cluster") // to the other block
+      each_with_own(entry_.image_bytes / 4, [&](unsigned t, uint32_t i) {
+        put<uint32_t>(t, 0, 4 * i | (1 - block_ % 2) << 24);
+      });
     else if (op_ == "load_cluster_x4")
       each([&](unsigned t) { put<uint32_t>(t, 0, place_in_cluster(4 * random_.below(64))); });
     else if (op_ == "bulk_load" || op_ == "bulk_store")

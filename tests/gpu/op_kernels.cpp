@@ -49,6 +49,7 @@ enum class Protocol {
   wgmma,            // fence, commit, wait
   count_arrivals,   // arrivals one by one, then tests of the phase
   arrive_elsewhere, // every thread arrives on the next block's mbarrier; wait on this block's
+  store_elsewhere,  // every thread stores to the next block; wait for this block's bytes
   cluster,          // cluster barrier before and after
 };
 
@@ -132,6 +133,11 @@ Family describe(const TargetOpInfo &op) {
     return {.blocks = 2, .protocol = Protocol::arrive_elsewhere, .roles = {barrier}};
   if (name.starts_with("load_cluster") || name == "store_cluster")
     return {.blocks = 2, .image_bytes = 512, .protocol = Protocol::cluster, .roles = {other_block}};
+  if (name == "store_async_cluster")
+    return {.blocks = 2,
+            .image_bytes = 512,
+            .protocol = Protocol::store_elsewhere,
+            .roles = {other_block, value, barrier}};
   if (name.starts_with("cluster_"))
     return {.blocks = 2};
   if (name == "bulk_load")
@@ -363,7 +369,8 @@ private:
 
   bool is_asynchronous() const {
     return family_.protocol == Protocol::load || family_.protocol == Protocol::expect ||
-           family_.protocol == Protocol::store || family_.protocol == Protocol::wgmma;
+           family_.protocol == Protocol::store || family_.protocol == Protocol::wgmma ||
+           family_.protocol == Protocol::store_elsewhere;
   }
 
   bool has_barrier() const {
@@ -373,6 +380,7 @@ private:
     case Protocol::expect:
     case Protocol::count_arrivals:
     case Protocol::arrive_elsewhere:
+    case Protocol::store_elsewhere:
       return true;
     default:
       return false;
@@ -436,6 +444,8 @@ private:
       return by_first_thread([&] { count_arrivals(); });
     case Protocol::arrive_elsewhere:
       return arrive_elsewhere();
+    case Protocol::store_elsewhere:
+      return store_elsewhere();
     }
   }
 
@@ -565,10 +575,24 @@ private:
     });
   }
 
-  void arrive_elsewhere() {
+  Value *barrier_of_next_block() {
     Value *rank = call(TargetOp::cluster_ctarank);
     Value *next = builder_.CreateXor(rank, builder_.getInt32(1));
-    call(kernel_.op, {call(TargetOp::map_shared_rank, {barrier_, next})});
+    return call(TargetOp::map_shared_rank, {barrier_, next});
+  }
+
+  void arrive_elsewhere() {
+    call(kernel_.op, {barrier_of_next_block()});
+    wait();
+  }
+
+  void store_elsewhere() {
+    by_first_thread([&] {
+      call(TargetOp::mbarrier_arrive_expect_tx, {barrier_, builder_.getInt32(4 * kernel_.threads)});
+    });
+    llvm::SmallVector<Value *> values = operands(thread_);
+    values.back() = barrier_of_next_block();
+    call(kernel_.op, values);
     wait();
   }
 

@@ -60,7 +60,7 @@ void Machine::combine(const Op &op, Tile own) {
   const int blocks = int(op.get(attr::blocks_)), rank = block_[0] % blocks;
   const size_t elements = own.size(), number = reductions_++;
   parts_of_cluster_[block_].push_back(std::move(own));
-  if (op.has(attr::to_all_)) {
+  if (op.has(attr::to_all_) || op.is(Opcode::cluster_receive_)) {
     wait_for_cluster();
   } else if (rank + 1 < blocks) {
     joined_ = true;
@@ -95,6 +95,46 @@ void Machine::cluster_load_reduce(const Op &op) {
   size_t elements = size_t(op.result()->type.elements());
   const Element *first = stage(op, op.operand(0), op.operand(1));
   combine(op, first ? Tile(first, first + elements) : Tile(elements, Element::no_value()));
+}
+
+void Machine::cluster_send(const Op &op) {
+  not_by_one_thread(op);
+  const std::optional<At> at = mbarrier_of(op, 3);
+  const Element &rank = scalar(op.operand(2));
+  if (!at)
+    return;
+  if (!blocks_are_there_)
+    return misuse(op, "sends to blocks that may not have started");
+  if (rank.poison || rank.integer != block_[0] % op.get(attr::blocks_))
+    return misuse(op, "sends to a stage that is not that of its rank");
+  const Type &tile = op.operand(0)->type;
+  Mbarrier &here = mbarrier(*at);
+  const int64_t bytes = tile.elements() * bytes_of(tile.elem) * op.get(attr::blocks_);
+  here.started += bytes; // as many as arrive: all blocks do the same
+  here.landed += bytes;
+  sent_[op.operand(1)] = this->tile(op.operand(0));
+  settle(op, *at);
+}
+
+void Machine::cluster_receive(const Op &op) {
+  not_by_one_thread(op);
+  auto sent = sent_.find(op.operand(0));
+  if (sent == sent_.end())
+    return misuse(op, "reads what no block sends");
+  combine(op, sent->second);
+}
+
+void Machine::cluster_arrive(const Op &op) {
+  not_by_one_thread(op);
+  has_arrived_ = true;
+}
+
+void Machine::cluster_wait(const Op &op) {
+  not_by_one_thread(op);
+  if (!has_arrived_)
+    return misuse(op, "waits without a cluster_arrive");
+  blocks_are_there_ = true;
+  wait_for_cluster();
 }
 
 void Machine::cluster_barrier(const Op &op) {

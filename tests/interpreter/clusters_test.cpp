@@ -114,6 +114,33 @@ TEST_CASE("cluster_reduce: adds buffers stage by stage") {
             .kinds() == std::vector(2, Kind::bad_slot));
 }
 
+TEST_CASE("cluster_send, cluster_receive: each block has the sum of all") {
+  const std::string made =
+      "%m = mbarriers {arrivals = 1} : shared<i64>[1,1]\n"
+      "%s = shared_alloc : shared<f32>[4,8]\n"
+      "%four = constant {value = 4} : i32\n %rank = urem %block, %four : i32\n";
+  const std::string expects = "mbarrier_arrive %m, %zero {bytes = 128}\n";
+  const std::string arrives = "cluster_arrive\n", waits = "cluster_wait\n";
+  const std::string sends = "cluster_send %own, %s, %rank, %m, %zero {blocks = 4}\n";
+  const std::string receives =
+      "mbarrier_wait %m, %zero, %zero\n"
+      "%sum = cluster_receive %s, %zero {blocks = 4, op = \"max\"} : f32[8]\n";
+  const std::string stores = "store %q, %sum";
+  CHECK(y_of(blocks(4, made + expects + arrives + waits + sends + receives + stores)) ==
+        line(1, 30));
+  auto kinds = [&](const std::string &text) { return blocks(4, made + text).kinds(); };
+  CHECK(kinds(expects + sends + receives) == std::vector(4, Kind::bad_mbarrier));
+  CHECK(kinds(expects + waits + sends + receives) == std::vector(4, Kind::bad_mbarrier));
+  CHECK(kinds(arrives + waits + sends + receives) == std::vector(4, Kind::deadlock));
+  CHECK(kinds(expects + arrives + waits + receives) == std::vector(4, Kind::deadlock));
+  CHECK(kinds("mbarrier_arrive %m, %zero {bytes = 64}\n" + arrives + waits + sends + receives) ==
+        std::vector(4, Kind::bad_mbarrier));
+  CHECK(kinds("mbarrier_arrive %m, %zero {bytes = 256}\n" + arrives + waits + sends + receives) ==
+        std::vector(4, Kind::deadlock));
+  CHECK(kinds(expects + arrives + waits + "cluster_send %own, %s, %zero, %m, %zero {blocks = 4}\n" +
+              receives) == std::vector(3, Kind::bad_mbarrier)); // block 0 does have rank 0
+}
+
 TEST_CASE("cluster_reduce: one block continues for all") {
   const std::string start = "%nothing = constant {number = 0.0} : f32\n"
                             "%is.first = cmp %block, %zero {pred = \"eq\"} : i1\n"

@@ -181,6 +181,14 @@ void Machine::execute(const Op &op) {
     return cluster_reduce(op);
   case Opcode::cluster_load_reduce_:
     return cluster_load_reduce(op);
+  case Opcode::cluster_send_:
+    return cluster_send(op);
+  case Opcode::cluster_receive_:
+    return cluster_receive(op);
+  case Opcode::cluster_arrive_:
+    return cluster_arrive(op);
+  case Opcode::cluster_wait_:
+    return cluster_wait(op);
   case Opcode::cluster_barrier_:
     return cluster_barrier(op);
   default:

@@ -302,6 +302,10 @@ private:
   // clusters.cpp
   void cluster_reduce(const ir::Op &op);
   void cluster_load_reduce(const ir::Op &op);
+  void cluster_send(const ir::Op &op);
+  void cluster_receive(const ir::Op &op);
+  void cluster_arrive(const ir::Op &op);
+  void cluster_wait(const ir::Op &op);
   void cluster_barrier(const ir::Op &op);
   void wait_for_cluster();
   void combine(const ir::Op &op, Tile own);
@@ -346,10 +350,13 @@ private:
   PartsOfCluster &parts_of_cluster_;
   boost::context::fiber fiber_, home_; // of the block, and of the caller of run_to_wait
   bool is_done_ = false;
-  size_t reductions_ = 0;                // over the cluster so far
-  bool joined_ = false;                  // the last block of the cluster continues for this one
-  const ir::Block *joined_in_ = nullptr; // the partition that it continues; null: all
-  int64_t found_at_ = -1;                // step of the last report
+  size_t reductions_ = 0;                  // over the cluster so far
+  bool has_arrived_ = false;               // at the cluster_wait of all blocks
+  bool blocks_are_there_ = false;          // this block has waited for the others
+  std::map<const ir::Value *, Tile> sent_; // of the buffers of cluster_send
+  bool joined_ = false;                    // the last block of the cluster continues for this one
+  const ir::Block *joined_in_ = nullptr;   // the partition that it continues; null: all
+  int64_t found_at_ = -1;                  // step of the last report
   std::unordered_map<const ir::Value *, Held> values_;
   std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // host values
   std::vector<SharedBuffer> shared_;

@@ -90,8 +90,9 @@ bool synchronizes(const TargetOpInfo &info) {
   case TargetEffect::Mbarrier:
   case TargetEffect::Fence:
     return info.op != TargetOp::launch_dependents; // only starts other kernels earlier
-  case TargetEffect::AsyncCopy:                    // commits; a copy itself has a global address
-    return !takes(TargetType::ptr) && !takes(TargetType::gptr);
+  case TargetEffect::AsyncCopy: // commits; a copy itself has a global address, or stores a word
+    return !takes(TargetType::ptr) && !takes(TargetType::gptr) &&
+           info.op != TargetOp::store_async_cluster;
   case TargetEffect::Warpgroup: // fences, commits, waits; not wgmma, not setmaxnreg
     return !takes(TargetType::i64) && info.op != TargetOp::setmaxnreg_inc &&
            info.op != TargetOp::setmaxnreg_dec;
@@ -542,6 +543,10 @@ std::string skeleton(const ir::Function &fn) {
     case ir::Opcode::wgmma_rs_:
     case ir::Opcode::cluster_barrier_:
     case ir::Opcode::cluster_load_reduce_:
+    case ir::Opcode::cluster_arrive_:
+    case ir::Opcode::cluster_wait_:
+    case ir::Opcode::cluster_send_:
+    case ir::Opcode::cluster_receive_:
       break;
     default:
       return;

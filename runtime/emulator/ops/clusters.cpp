@@ -5,6 +5,7 @@
 #include "clusters.h"
 
 #include "../machine.h"
+#include "bulk_async.h"
 #include "copies.h"
 #include "lifetimes.h"
 #include "mbarriers.h"
@@ -15,6 +16,15 @@ namespace tritonc::emulator::ops {
 namespace {
 
 using Kind = Report::Kind;
+
+class Word final : public Source {
+public:
+  explicit Word(uint32_t value) : value_(value) {}
+  void read(const Access &, std::byte *to) override { std::memcpy(to, &value_, sizeof value_); }
+
+private:
+  uint32_t value_;
+};
 
 void end_phase_if_complete(Cluster &cluster) {
   ClusterBarrier &barrier = cluster.ops.barrier;
@@ -131,6 +141,25 @@ void store_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t 
   Access access = access_to(thread, site, "store_cluster");
   touch(access, address);
   std::memcpy(thread.cluster->shared.write(access, address, 4, 4), &value, 4);
+}
+
+void store_async_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t value,
+                         uint32_t mbarrier) {
+  Cluster &cluster = *thread.cluster;
+  cluster.scheduler.maybe_interrupt(thread);
+  Access access = access_to(thread, site, "store_async_cluster");
+  cluster.shared.locate(access, address, 4, 4);
+  const unsigned rank = cluster.shared.rank(address);
+  if (!cluster.shared.contains(mbarrier) || cluster.shared.rank(mbarrier) != rank)
+    fatal(thread, site, Kind::misuse,
+          "store_async_cluster to block %u of the cluster, but its mbarrier is not in that block",
+          rank);
+  const uint32_t to_own = thread.shared_base - cluster.shared.base(rank);
+  Issue issue = {thread, site, "store_async_cluster", address + to_own, 4, 4};
+  check_copy_in(issue, mbarrier + to_own, 1u << rank);
+  std::vector<std::unique_ptr<Source>> sources;
+  sources.push_back(std::make_unique<Word>(value));
+  start_copy_in(issue, mbarrier + to_own, 1u << rank, std::move(sources));
 }
 
 void thread_exited(Thread &thread) {

@@ -22,6 +22,11 @@ uint32_t map_shared_rank(Thread &thread, const Site &site, uint32_t address, uin
 uint32_t load_cluster(Thread &thread, const Site &site, uint32_t address);
 Words<4> load_cluster_x4(Thread &thread, const Site &site, uint32_t address);
 void store_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t value);
+/// Stores `value` later. `mbarrier`, of the block that `address` is in, counts its bytes (PTX ISA,
+/// "st.async"). The store goes through the async proxy: PTX does not name the proxy, and the rules of
+/// this one are the stricter ones.
+void store_async_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t value,
+                         uint32_t mbarrier);
 
 /// Call when a thread has exited. Completes the cluster's barrier if it waited only for this
 /// thread. After the last thread of a block, checks that the block did not end too early.

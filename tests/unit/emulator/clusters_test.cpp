@@ -190,6 +190,71 @@ TEST_CASE("mbarrier_arrive_cluster: needs fence and cluster barriers") {
     }
 }
 
+TEST_CASE("store_async_cluster: needs fence, cluster barrier and a wait") {
+  enum Missing { nothing, fence, cluster_barrier, wait, bytes };
+  for (Missing missing : {nothing, fence, cluster_barrier, wait, bytes})
+    for (const Options &mode : all_modes()) {
+      CAPTURE(name_of(mode));
+      CAPTURE(int(missing));
+      if (missing != nothing && !mode.races)
+        continue;
+      Bench k(2);
+      k.options = mode;
+      uint32_t *y = k.unwritten<uint32_t>("y", 4);
+      k.run([=](Gpu &gpu) {
+        uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank();
+        uint32_t mbarrier = gpu.shared_base() + 512;
+        if (i == 0) {
+          gpu.mbarrier_init(mbarrier, 1);
+          if (missing != fence)
+            gpu.fence_mbarrier_init();
+          if (missing != bytes)
+            gpu.mbarrier_arrive_expect_tx(mbarrier, 8);
+          else
+            gpu.mbarrier_arrive(mbarrier);
+        }
+        if (missing != cluster_barrier) {
+          gpu.cluster_arrive_relaxed();
+          gpu.cluster_wait();
+        } else {
+          gpu.barrier();
+        }
+        if (i < 2) // thread i stores to block i
+          gpu.store_async_cluster(gpu.map_shared_rank(gpu.shared_base() + 4 * rank, i),
+                                  10 * rank + i, gpu.map_shared_rank(mbarrier, i));
+        if (missing != wait)
+          gpu.mbarrier_wait(mbarrier, 0);
+        if (i < 2)
+          gpu.store(y + 2 * rank + i, gpu.load_shared<uint32_t>(4 * i));
+      });
+      if (missing == nothing) {
+        CHECK(k.reports() == "");
+        for (uint32_t rank : {0, 1})
+          for (uint32_t from : {0, 1})
+            CHECK(y[2 * rank + from] == 10 * from + rank);
+      } else {
+        CHECK(!k.result.ok());
+      }
+    }
+}
+
+TEST_CASE("store_async_cluster: the mbarrier is in the block of the word") {
+  Bench k(2);
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = gpu.shared_base() + 512;
+    if (gpu.tid_x() == 0) {
+      gpu.mbarrier_init(mbarrier, 1);
+      gpu.fence_mbarrier_init();
+    }
+    meet(gpu);
+    if (gpu.tid_x() == 0)
+      gpu.store_async_cluster(gpu.map_shared_rank(gpu.shared_base(), 1), 1,
+                              gpu.map_shared_rank(mbarrier, 0));
+    meet(gpu);
+  });
+  CHECK(said(k) == Contains("its mbarrier is not in that block"));
+}
+
 TEST_CASE("mbarrier_arrive_cluster: race when no thread waits for it") {
   Bench k(2);
   k.run([=](Gpu &gpu) {

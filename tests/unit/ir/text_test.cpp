@@ -123,6 +123,10 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     %69 = cluster_reduce %65 {blocks = 2, op = "add"} : f32[8,8] #0
     %70 = cluster_load_reduce %52, %53 {blocks = 2, op = "add"} : f32[8,8] #0
     cluster_barrier
+    cluster_arrive
+    cluster_wait
+    cluster_send %65, %52, %53, %62, %53 {blocks = 2}
+    %all = cluster_receive %52, %53 {blocks = 2, op = "max"} : f32[8,8] #0
     yield
   } {
     mbarrier_arrive %62, %53 {bytes = 256}

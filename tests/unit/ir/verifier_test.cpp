@@ -690,6 +690,36 @@ TEST_CASE("verify: cluster operations outside of loops") {
   check_for_hopper("%1 = cluster_barrier : i32", "wrong number of results");
 }
 
+TEST_CASE("verify: cluster_send and cluster_receive") {
+  const std::string made = "%parts = shared_alloc : shared<f32>[2,16,4]\n"
+                           "%m = mbarriers {arrivals = 1} : shared<i64>[1,1]\n";
+  const std::string send = made + "cluster_send %s, %parts, %n, %m, %n {blocks = 2}";
+  const std::string receive =
+      made + "%1 = cluster_receive %parts, %n {blocks = 2, op = \"add\"} : f32[16,4]";
+  auto with = [](std::string text, const std::string &old, const std::string &now) {
+    const size_t at = text.rfind(old);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, old.size(), now);
+  };
+  CHECK(errors_for_hopper(send) == "");
+  CHECK(errors_for_hopper(receive) == "");
+  CHECK(errors_for_hopper("cluster_arrive\n cluster_wait") == "");
+  for (const std::string &text : {send, receive}) {
+    check_for_hopper(with(text, "blocks = 2", "blocks = 4"), "the buffer has a tile per block");
+    check_for_hopper(with(text, "blocks = 2", "blocks = 3"),
+                     "a cluster has 2, 4, 8 or 16 {blocks}");
+    check_for_hopper(with(text, "%parts, %n", "%parts, %l"), "a stage index is an i32");
+    check_for_hopper(with(text, "%parts,", "%s,"), "shared memory is accessed through a buffer");
+  }
+  check_for_hopper(with(send, "%m, %n", "%parts, %n"), "mbarriers are a result of `mbarriers`");
+  check_for_hopper(with(send, "%m, %n", "%m, %l"), "a stage index is an i32");
+  check_for_hopper(with(receive, "f32[16,4]", "f32[4,16]"), "the buffer has a tile per block");
+  check_for_hopper(with(receive, ", op = \"add\"", ""), "{op} is missing");
+  check_for_hopper(with(send, "%s,", "%a,"), "a cluster reduction has f32 or i32 elements");
+  check_for_hopper(with("for_loop %n {\n (%t: i32)\n " + send + "\n yield\n}", made, made),
+                   "cluster reductions are outside of loops and branches");
+}
+
 TEST_CASE("verify: operations on channels") {
   check_for_hopper("%1 = channel %as : channel[3]", "the buffers of a channel have its stages");
   check_for_hopper("%1 = channel : i32", "the result is a channel");

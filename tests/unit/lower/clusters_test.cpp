@@ -98,11 +98,36 @@ TEST_CASE("cluster_reduce: combines by any operation of reduce") {
   CHECK(count(text, "fadd float") == 0);
 }
 
-TEST_CASE("cluster_reduce: with to_all, the warps keep their numbers") {
-  std::string to_all = adds;
-  to_all.replace(to_all.find("\"add\""), 5, "\"add\", to_all = 1");
-  CHECK(count(program(to_all), "call i32 @tritonc.cluster_ctarank()") == 0);
-  CHECK(count(program(adds), "call i32 @tritonc.cluster_ctarank()") == 1);
+TEST_CASE(
+    "cluster_send, cluster_receive: one thread sends an element, all threads read all parts") {
+  std::string text = lowered(R"(
+    layout #0 [4] offset (1) (2)
+    layout #1 [4] reg (1) lane (2) (0) (0) (0) (0) warp (0) (0)
+    func @f(%v: f32, %zero: i32, %rank: i32) warps 4 shared 1048 {
+      %x = splat %v : f32[4] #1
+      %m = mbarriers {address = 1024, arrivals = 1} : shared<i64>[3,1]
+      mbarrier_arrive %m, %zero {bytes = 32}
+      cluster_arrive
+      cluster_wait
+      %s = shared_alloc {address = 0} : shared<f32>[2,4] #0
+      cluster_send %x, %s, %rank, %m, %zero {blocks = 2}
+      mbarrier_wait %m, %zero, %zero
+      %sum = cluster_receive %s, %zero {blocks = 2, op = "add"} : f32[4] #1
+      return
+    })",
+                             "90a");
+  CHECK(count(text, "call void @tritonc.fence_mbarrier_init()") == 1);
+  CHECK(count(text, "call void @tritonc.cluster_arrive_relaxed()") == 1);
+  CHECK(count(text, "call void @tritonc.cluster_wait()") == 1);
+  CHECK(at(text, "@tritonc.mbarrier_init(") < at(text, "@tritonc.fence_mbarrier_init()"));
+  CHECK(at(text, "@tritonc.fence_mbarrier_init()") < at(text, "@tritonc.cluster_arrive_relaxed()"));
+  CHECK(count(text, "call void @tritonc.store_async_cluster(") == 2 * 2); // words to 2 blocks
+  CHECK(count(text, "call i32 @tritonc.map_shared_rank(") == 2 * 3);      // and an mbarrier each
+  CHECK(count(text, "call void @tritonc.mbarrier_wait(") == 1);
+  CHECK(at(text, "@tritonc.store_async_cluster(") < at(text, "@tritonc.mbarrier_wait("));
+  CHECK(count(text, "load float, ptr addrspace(3)") == 2 * 2);
+  CHECK(count(text, "fadd float") == 2);
+  CHECK(count(text, "@tritonc.cluster_arrive()") == 0); // it would fence all memory
 }
 
 TEST_CASE("cluster_reduce: then numbers warps across the cluster") {

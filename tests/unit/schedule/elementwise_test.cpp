@@ -514,8 +514,8 @@ std::string subtracted_sum(int width) {
 
 TEST_CASE("candidate_schedules: the blocks of a cluster divide all loops of a program") {
   using Names = std::vector<std::string>;
-  const Names clusters = {"one iteration", "staged", "cluster of 8, staged", "cluster of 8",
-                          "baseline"};
+  const Names clusters = {"one iteration",        "staged",       "cluster of 4, staged",
+                          "cluster of 8, staged", "cluster of 8", "baseline"};
   for (const char *gpu : {"90", "90a", "100a", "120"})
     CHECK(all_names(subtracted_sum(4096), gpu) == clusters);
   for (const char *gpu : {"75", "80", "89"})
