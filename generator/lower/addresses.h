@@ -44,7 +44,8 @@ public:
   const std::vector<uint32_t> &register_images() const { return images_.reg; }
 
   /// Computes all addresses from the address of the thread's contribution. Buffers are aligned to
-  /// 1024 bytes and swizzled within 1024 bytes, so the xors do not depend on the start of a stage.
+  /// 1024 bytes, or to their size if it is less, and swizzled within that. So the xors do not depend on
+  /// the start of a stage.
   void compute_from_one() { from_one_ = true; }
 
   /// Replaces the lane images: lanes of ldmatrix address rows, not their own elements.

@@ -29,7 +29,8 @@
 //          It has as many stages as the other buffers leave room for.
 // Needs:   all accesses to shared memory exist.
 // Ensures: every shared_alloc and mbarriers has {address}: a multiple of 1024 bytes for tiles
-//          (their swizzled rows start at bank 0, and TMA requires it), of 8 bytes for mbarriers.
+//          (their swizzled rows start at bank 0, and TMA requires it), or of the next power of two
+//          for smaller buffers that only threads access; of 8 bytes for mbarriers.
 //          Buffers of consumer groups have {consumer_group_bytes}. fn.shared_bytes is the end of
 //          the last buffer.
 // Limits:  does not check that the GPU has fn.shared_bytes: the caller of run_pipeline does.
@@ -39,6 +40,7 @@
 #include "passes/allocate_shared.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tritonc {
 
@@ -46,11 +48,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t tile_alignment = 1024, mbarrier_alignment = 8;
-
-int64_t alignment_of(const Op &alloc) {
-  return alloc.is(Opcode::mbarriers_) ? mbarrier_alignment : tile_alignment;
-}
+constexpr int64_t tile_alignment = 1024, vector_alignment = 16, mbarrier_alignment = 8;
 
 int64_t rounded_up(int64_t address, int64_t alignment = tile_alignment) {
   return (address + alignment - 1) / alignment * alignment;
@@ -58,7 +56,7 @@ int64_t rounded_up(int64_t address, int64_t alignment = tile_alignment) {
 
 struct Buffer {
   Op *alloc;
-  int64_t bytes;
+  int64_t bytes, alignment;
   bool is_of_consumer_group = false;
   const Block *partition = nullptr; // null: of the whole block
   int begin = 0, end = 0;           // live range, in operation numbers, inclusive
@@ -106,7 +104,8 @@ struct State {
       if (info(op.code).effect != Effect::shared_alloc)
         return;
       const Type &type = op.result()->type;
-      Buffer buffer{&op, type.elements() * bytes_of(type.elem), is_of_consumer_group(op)};
+      const int64_t bytes = type.elements() * bytes_of(type.elem);
+      Buffer buffer{&op, bytes, alignment_of(op, bytes), is_of_consumer_group(op)};
       if (const std::optional<Partition> partition = partition_of(op))
         buffer.partition = partition->block;
       bool used = false;
@@ -132,6 +131,24 @@ struct State {
       return std::pair(a.is_of_consumer_group, a.begin) <
              std::pair(b.is_of_consumer_group, b.begin);
     });
+  }
+
+  // Whether only threads access `buffer`: neither TMA nor wgmma.
+  bool is_of_threads(const Value *buffer) const {
+    const std::vector<Op *> &all = users.of(buffer);
+    return std::all_of(all.begin(), all.end(), [](const Op *user) {
+      return user->is(Opcode::shared_load_) || user->is(Opcode::shared_store_) ||
+             user->is(Opcode::cluster_send_) || user->is(Opcode::cluster_receive_);
+    });
+  }
+
+  // A buffer is swizzled within its size.
+  int64_t alignment_of(const Op &alloc, int64_t bytes) const {
+    if (alloc.is(Opcode::mbarriers_))
+      return mbarrier_alignment;
+    if (!is_of_threads(alloc.result()))
+      return tile_alignment;
+    return std::clamp(int64_t(std::bit_ceil(uint64_t(bytes))), vector_alignment, tile_alignment);
   }
 
   bool is_written_by_others(const Value *buffer) const {
@@ -179,12 +196,19 @@ struct State {
                        other.address < buffer.address + buffer.bytes;
         if (!overlap || !buffer.live_with(other))
           continue;
-        buffer.address = rounded_up(other.address + other.bytes, alignment_of(*buffer.alloc));
+        buffer.address = rounded_up(other.address + other.bytes, buffer.alignment);
         moved = true;
       }
     }
     buffer.alloc->set(attr::address_, buffer.address);
     fn.shared_bytes = std::max(fn.shared_bytes, int(buffer.address + buffer.bytes));
+  }
+
+  int64_t largest_alignment() const {
+    int64_t largest = vector_alignment;
+    for (const Buffer &buffer : buffers)
+      largest = std::max(largest, buffer.alignment);
+    return largest;
   }
 
   void place_variable(const Gpu &gpu) {
@@ -215,7 +239,7 @@ void allocate_shared(Function &fn, const Gpu &gpu) {
   if (state.variable)
     state.place_variable(gpu);
   if (fn.programs_of_block() > 1) // each has its own, one after the other
-    fn.shared_bytes = int(rounded_up(fn.shared_bytes));
+    fn.shared_bytes = int(rounded_up(fn.shared_bytes, state.largest_alignment()));
   if (state.buffers.empty() || !state.buffers.back().is_of_consumer_group)
     return;
   int64_t bytes = rounded_up(fn.shared_bytes - of_consumer_groups);
