@@ -8,8 +8,8 @@
 namespace tritonc {
 
 /// Clusters of the most blocks, and of half of them. If several loops load the same tiles, the blocks
-/// stage them; the largest clusters also do not, since shared memory may be too small for all
-/// iterations. `canonical` has no matmul. Empty if the
+/// stage them. Shared memory may be too small for all iterations. So for the largest clusters there is
+/// also a schedule without staging. `canonical` has no matmul. Empty if the
 /// GPU has no clusters, or if split_loops_in_cluster cannot change the function. `traffic`:
 /// that of the kernel.
 std::vector<Candidate> cluster_schedules(const ir::Function &canonical, const Traffic &traffic,

@@ -373,11 +373,11 @@ __global__ void f(float *x __readonly, float *y, int n) {
       "  note: staged: tiles that several loops load stay in shared memory, if it has room for all "
       "iterations\n"
       "  note: cluster of 4, staged: the blocks of a cluster divide the loops of a program, and "
-      "combine their totals; for few programs with many iterations\n"
+      "send each other their totals; for programs with many iterations\n"
       "  note: cluster of 8, staged: the blocks of a cluster divide the loops of a program, and "
-      "combine their totals; for few programs with many iterations\n"
-      "  note: cluster of 8: the blocks of a cluster divide the loops of a program, and combine "
-      "their totals; for few programs with many iterations\n"
+      "send each other their totals; for programs with many iterations\n"
+      "  note: cluster of 8: the blocks of a cluster divide the loops of a program, and send each "
+      "other their totals; for programs with many iterations\n"
       "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n");
 }
 
