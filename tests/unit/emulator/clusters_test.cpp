@@ -26,6 +26,22 @@ void meet(Gpu &gpu) {
   gpu.cluster_wait();
 }
 
+// Runs `body` on a cluster of two blocks in all modes, or in those that find races. `check` sees each
+// run, and the `words` of its result.
+template <typename Body, typename Check>
+void for_two_blocks(bool finds_races, size_t words, Body body, Check check) {
+  for (const Options &mode : all_modes()) {
+    if (finds_races && !mode.races)
+      continue;
+    CAPTURE(name_of(mode));
+    Bench k(2);
+    k.options = mode;
+    uint32_t *y = k.unwritten<uint32_t>("y", words);
+    k.run([=](Gpu &gpu) { body(gpu, y); });
+    check(k, y);
+  }
+}
+
 } // namespace
 
 TEST_CASE("cluster: blocks exchange words, all modes") {
@@ -147,95 +163,83 @@ TEST_CASE("cluster: race when a block ends before remote accesses") {
 
 TEST_CASE("mbarrier_arrive_cluster: needs fence and cluster barriers") {
   enum Missing { fence, cluster_barrier, last_barrier, nothing };
-  for (Missing missing : {nothing, fence, cluster_barrier, last_barrier})
-    for (const Options &mode : all_modes()) {
-      CAPTURE(name_of(mode));
-      CAPTURE(int(missing));
-      if (missing != nothing && !mode.races)
-        continue;
-      Bench k(2);
-      k.options = mode;
-      uint32_t *y = k.unwritten<uint32_t>("y", 2);
-      k.run([=](Gpu &gpu) {
-        uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank();
-        uint32_t mbarrier = gpu.shared_base() + 512;
-        if (i == 0) {
-          gpu.mbarrier_init(mbarrier, 64);
-          if (missing != fence)
-            gpu.fence_mbarrier_init();
-        }
-        gpu.barrier();
-        if (missing != cluster_barrier) {
-          gpu.cluster_arrive_relaxed();
-          gpu.cluster_wait();
-        }
-        gpu.store_cluster(gpu.map_shared_rank(gpu.shared_base() + 4 * i, 1 - rank), i + rank);
-        gpu.mbarrier_arrive_cluster(gpu.map_shared_rank(mbarrier, 1 - rank));
-        gpu.mbarrier_wait(mbarrier, 0);
-        if (i == 0)
-          gpu.store(y + rank, gpu.load_shared<uint32_t>(4 * 33));
-        if (missing != last_barrier)
-          meet(gpu);
-      });
-      if (missing == nothing) {
-        CHECK(k.reports() == "");
-        CHECK(y[0] == 34);
-        CHECK(y[1] == 33);
-      } else if (missing == last_barrier) {
-        // Each block waits for all arrivals of the other, so the last barrier is not needed.
-        CHECK(k.reports() == "");
-      } else {
-        CHECK(!k.result.ok());
+  for (Missing missing : {nothing, fence, cluster_barrier, last_barrier}) {
+    auto body = [=](Gpu &gpu, uint32_t *y) {
+      uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank();
+      uint32_t mbarrier = gpu.shared_base() + 512;
+      if (i == 0) {
+        gpu.mbarrier_init(mbarrier, 64);
+        if (missing != fence)
+          gpu.fence_mbarrier_init();
       }
-    }
+      gpu.barrier();
+      if (missing != cluster_barrier) {
+        gpu.cluster_arrive_relaxed();
+        gpu.cluster_wait();
+      }
+      gpu.store_cluster(gpu.map_shared_rank(gpu.shared_base() + 4 * i, 1 - rank), i + rank);
+      gpu.mbarrier_arrive_cluster(gpu.map_shared_rank(mbarrier, 1 - rank));
+      gpu.mbarrier_wait(mbarrier, 0);
+      if (i == 0)
+        gpu.store(y + rank, gpu.load_shared<uint32_t>(4 * 33));
+      if (missing != last_barrier)
+        meet(gpu);
+    };
+    CAPTURE(int(missing));
+    for_two_blocks(missing != nothing, 2, body, [=](Bench &k, const uint32_t *y) {
+      if (missing == fence || missing == cluster_barrier) {
+        CHECK(!k.result.ok());
+        return;
+      }
+      // Each block waits for all arrivals of the other, so the last barrier is not needed.
+      CHECK(k.reports() == "");
+      CHECK(y[0] == 34);
+      CHECK(y[1] == 33);
+    });
+  }
 }
 
-TEST_CASE("store_async_cluster: needs fence, cluster barrier and a wait") {
-  enum Missing { nothing, fence, cluster_barrier, wait, bytes };
-  for (Missing missing : {nothing, fence, cluster_barrier, wait, bytes})
-    for (const Options &mode : all_modes()) {
-      CAPTURE(name_of(mode));
-      CAPTURE(int(missing));
-      if (missing != nothing && !mode.races)
-        continue;
-      Bench k(2);
-      k.options = mode;
-      uint32_t *y = k.unwritten<uint32_t>("y", 4);
-      k.run([=](Gpu &gpu) {
-        uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank();
-        uint32_t mbarrier = gpu.shared_base() + 512;
-        if (i == 0) {
-          gpu.mbarrier_init(mbarrier, 1);
-          if (missing != fence)
-            gpu.fence_mbarrier_init();
-          if (missing != bytes)
-            gpu.mbarrier_arrive_expect_tx(mbarrier, 8);
-          else
-            gpu.mbarrier_arrive(mbarrier);
-        }
-        if (missing != cluster_barrier) {
-          gpu.cluster_arrive_relaxed();
-          gpu.cluster_wait();
-        } else {
-          gpu.barrier();
-        }
-        if (i < 2) // thread i stores to block i
-          gpu.store_async_cluster(gpu.map_shared_rank(gpu.shared_base() + 4 * rank, i),
-                                  10 * rank + i, gpu.map_shared_rank(mbarrier, i));
-        if (missing != wait)
-          gpu.mbarrier_wait(mbarrier, 0);
-        if (i < 2)
-          gpu.store(y + 2 * rank + i, gpu.load_shared<uint32_t>(4 * i));
-      });
-      if (missing == nothing) {
-        CHECK(k.reports() == "");
-        for (uint32_t rank : {0, 1})
-          for (uint32_t from : {0, 1})
-            CHECK(y[2 * rank + from] == 10 * from + rank);
-      } else {
-        CHECK(!k.result.ok());
+TEST_CASE("store_async_cluster: needs fence, cluster barrier, expected bytes and a wait") {
+  enum Missing { fence, cluster_barrier, wait, bytes, nothing };
+  for (Missing missing : {nothing, fence, cluster_barrier, wait, bytes}) {
+    auto body = [=](Gpu &gpu, uint32_t *y) {
+      uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank();
+      uint32_t mbarrier = gpu.shared_base() + 512;
+      if (i == 0) {
+        gpu.mbarrier_init(mbarrier, 1);
+        if (missing != fence)
+          gpu.fence_mbarrier_init();
+        gpu.mbarrier_arrive_expect_tx(mbarrier, missing == bytes ? 0 : 8);
       }
-    }
+      gpu.barrier();
+      if (missing != cluster_barrier) {
+        gpu.cluster_arrive_relaxed();
+        gpu.cluster_wait();
+      }
+      if (i < 2) // thread i stores to block i
+        gpu.store_async_cluster(gpu.map_shared_rank(gpu.shared_base() + 4 * rank, i), 10 * rank + i,
+                                gpu.map_shared_rank(mbarrier, i));
+      if (missing != wait)
+        gpu.mbarrier_wait(mbarrier, 0);
+      if (i < 2)
+        gpu.store(y + 2 * rank + i, gpu.load_shared<uint32_t>(4 * i));
+    };
+    CAPTURE(int(missing));
+    for_two_blocks(missing != nothing, 4, body, [=](Bench &k, const uint32_t *y) {
+      if (missing == fence)
+        CHECK(said(k) == Contains("no fence_mbarrier_init follows its mbarrier_init"));
+      else if (missing == cluster_barrier)
+        CHECK(said(k) == Contains("mbarrier at offset 512 of shared memory of block"));
+      else if (missing != nothing)
+        CHECK(said(k) == Contains("load of 4 bytes at offset"));
+      if (missing != nothing)
+        return;
+      CHECK(k.reports() == "");
+      for (uint32_t rank : {0, 1})
+        for (uint32_t from : {0, 1})
+          CHECK(y[2 * rank + from] == 10 * from + rank);
+    });
+  }
 }
 
 TEST_CASE("store_async_cluster: the mbarrier is in the block of the word") {
