@@ -13,6 +13,7 @@
 #include "analysis/same_value.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tritonc {
 
@@ -83,14 +84,14 @@ struct Search {
     for (const Op *op : loop.blocks[0]->ops) {
       if (op == &load)
         return false;
-      if (change_by(fn, *op, load) != Change::none)
+      if (may_change(fn, *op, load))
         return true;
     }
     return false;
   }
 
   std::vector<Op *> loads_of_tile(Op *load) {
-    if (change_by(fn, *first, *load) != Change::none)
+    if (may_change(fn, *first, *load))
       return {load};
     std::vector<Op *> loads = {load};
     for (Op *repeat : repeats_in(*first, *load))
@@ -150,6 +151,30 @@ std::optional<RepeatedLoads> find_repeated_loads(Function &fn) {
   return std::nullopt;
 }
 
+bool may_change(const Function &fn, const Op &op, const Op &load) {
+  return change_by(fn, op, load) != Change::none;
+}
+
+Op *earliest_place(const Function &fn, const RepeatedLoads &found) {
+  std::set<const Op *> needed;
+  if (const Op *count = found.first->operand(0)->op)
+    add_with_operands(count, needed);
+  for (const std::vector<Op *> &loads : found.tiles)
+    add_with_operands(loads[0], needed);
+  Op *place = found.first;
+  for (size_t i = fn.body->position_of(found.first); i > 0; place = fn.body->ops[--i]) {
+    const Op &before = *fn.body->ops[i - 1];
+    const bool is_needed =
+        needed.contains(&before) ||
+        std::any_of(found.tiles.begin(), found.tiles.end(), [&](const std::vector<Op *> &loads) {
+          return may_change(fn, before, *loads[0]);
+        });
+    if (is_needed)
+      break;
+  }
+  return place;
+}
+
 bool can_load_first(const Function &fn, const Op &load) {
   Block &body = *load.parent;
   const size_t position = body.position_of(&load);
@@ -182,8 +207,8 @@ std::vector<std::pair<Op *, Op *>> find_repeated_loads_of_body(Function &fn) {
   std::vector<Op *> known; // loads whose elements no store has changed since
   SameValues same;
   for (Op *op : fn.body->ops) {
-    std::erase_if(known, [&](const Op *load) { return change_by(fn, *op, *load) != Change::none; });
-    if (!op->is(Opcode::load_) || !op->operand(0)->type.is_view() || op->has(attr::cache_))
+    std::erase_if(known, [&](const Op *load) { return may_change(fn, *op, *load); });
+    if (!op->is(Opcode::load_) || op->result()->type.is_scalar() || op->has(attr::cache_))
       continue;
     auto earlier = std::find_if(known.begin(), known.end(),
                                 [&](const Op *load) { return is_repeat(same, *load, *op); });

@@ -24,16 +24,23 @@ struct RepeatedLoads {
 /// only on the loop counter and on values from before the loop.
 std::optional<RepeatedLoads> find_repeated_loads(ir::Function &fn);
 
+/// The first operation of the function's body, not after `found.first`, before which all loads of
+/// `found.first` that `found` has can be made.
+ir::Op *earliest_place(const ir::Function &fn, const RepeatedLoads &found);
+
 /// Whether `load`, of the body of a loop, depends only on the loop counter and on values from before the
 /// loop. A load with a cache hint does not count: its hint says how often it reads memory.
 bool depends_on_counter_only(const ir::Op &load, const ir::Block &body);
+
+/// Whether `op`, or an operation in it, may change elements that `load` reads.
+bool may_change(const ir::Function &fn, const ir::Op &op, const ir::Op &load);
 
 /// Whether no operation of the loop that changes memory comes before `load`, a load of its body, or
 /// is of another iteration and to the same elements.
 bool can_load_first(const ir::Function &fn, const ir::Op &load);
 
-/// Pairs of loads of the function's body, outside of loops: a load, and the first earlier load of the
-/// same elements. No store in between changes them.
+/// Pairs of loads of tiles of the function's body, outside of loops: a load, and the first earlier load
+/// of the same elements. No store in between changes them.
 std::vector<std::pair<ir::Op *, ir::Op *>> find_repeated_loads_of_body(ir::Function &fn);
 
 /// Loads what `load`, of the body of a loop, loads in `iteration`, if `exists`; null: always. `other`: the

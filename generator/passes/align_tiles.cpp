@@ -26,8 +26,9 @@
 // Method:  All tiles of a loop move by the same number of elements. So the pass must see all
 //          operations on tiles, and a total must not depend on the elements that the mask turns off:
 //          the pass evaluates their value with the mask off. The code of the loop for the small tile
-//          comes before the loop. A sum that iterations rescale to their key (associative_loop.h) is
-//          rescaled to the larger key of the tiles and the small tile.
+//          comes before the loop; its loads come before all loops, once for all that load the same
+//          elements, unless a store may change them. A sum that iterations rescale to their key
+//          (associative_loop.h) is rescaled to the larger key of the tiles and the small tile.
 //          Accesses that are aligned already only need {ragged} if any element may be the last.
 // Needs:   canonical loops (expand_inductions) and views (form_views).
 // Ensures: all loops have the same number of iterations as before.
@@ -41,9 +42,11 @@
 #include "analysis/affine.h"
 #include "analysis/associative_loop.h"
 #include "analysis/memory_access.h"
+#include "analysis/repeated_loads.h"
 #include "analysis/same_value.h"
 #include "analysis/tensor_access.h"
 #include "ir/builder.h"
+#include "passes/merge_repeated_loads.h"
 #include "passes/select_mma.h"
 
 #include <algorithm>
@@ -439,13 +442,15 @@ struct Alignment {
   Value *length = nullptr;  // elements of whole vectors
   Value *count = nullptr;   // elements of the row
   Value *small_range = nullptr;
-  Value *index = nullptr, *on = nullptr; // of the small tile: elements of the row
+  Value *index = nullptr, *on = nullptr;        // of the small tile: elements of the row
+  std::map<const Value *, Value *> loaded = {}; // the small tiles of loads before all loops
 
   void run() {
     Builder builder = Builder::before(fn, row.loops[0].op);
     builder.set_location(row.loops[0].op->location);
     emit_extents(builder);
     emit_small_tile(builder);
+    load_early(builder);
     for (RowLoop &loop : row.loops)
       add_small_tile(loop);
     for (Op *op : all_of(Opcode::range_))
@@ -461,6 +466,7 @@ struct Alignment {
           move_access(loop, op);
       }
     }
+    merge_repeated_loads(fn); // of the small tile, in all loops
   }
 
 private:
@@ -518,10 +524,21 @@ private:
     on = builder.cmp("lt", index, builder.select(is_before, end_before, end_after));
   }
 
+  // Loads of the small tile come first, so that no loop waits for them.
+  void load_early(Builder &builder) {
+    for (const RowLoop &loop : row.loops)
+      for (const Op *op : loop.body().ops)
+        if (can_load_early(loop, *op)) {
+          std::map<const Value *, Value *> copies;
+          builder.set_location(op->location);
+          loaded[op->result()] = small(builder, loop, op->result(), copies);
+        }
+  }
+
   // The code of `loop` for the small tile.
   void add_small_tile(const RowLoop &loop) {
     Builder builder = Builder::before(fn, loop.op);
-    std::map<const Value *, Value *> copies;
+    std::map<const Value *, Value *> copies = loaded;
     for (const Op *op : loop.body().ops) {
       builder.set_location(op->location);
       if (op->is(Opcode::load_))
@@ -616,6 +633,23 @@ private:
     if (op->is(Opcode::load_))
       set_apart(*made);
     return copies[value] = made->result();
+  }
+
+  // Whether the small tile of `op`, of the body of `loop`, can be loaded before all loops: whether
+  // nothing changes its elements before, and only constants and the bound decide what it loads.
+  bool can_load_early(const RowLoop &loop, const Op &op) const {
+    if (!op.is(Opcode::load_) || !loop.has_bound(op.operand(1)->op))
+      return false;
+    if (const Value *other = op.operand_or_null(2); other && !number_of(other))
+      return false;
+    for (Block *block : {fn.body, &loop.body()}) {
+      const size_t first = block == fn.body ? fn.body->position_of(row.loops[0].op) : 0;
+      const size_t last = block->position_of(block == fn.body ? loop.op : &op);
+      for (size_t i = first; i < last; i++)
+        if (may_change(fn, *block->ops[i], op))
+          return false;
+    }
+    return true;
   }
 
   void move_range(Op *range) {

@@ -31,7 +31,9 @@
 //          masks off, and keep their totals. The blocks combine their totals in the order of their
 //          ranks, so the result is the same in every run. They rescale sums to the largest key of
 //          all blocks before they combine them. The first block alone executes all other effects:
-//          those after the last loop, and stores before it, which move there.
+//          those after the last loop, and stores before it, which move there. It waits for the other
+//          blocks if they may still have to load what it stores. When it has their totals, they have
+//          loaded all that comes before.
 // Needs:   form_views; the grid of programs.
 // Ensures: no program_id is left; there is a launch_blocks; only the host uses num_programs.
 // Limits:  nothing happens if schedule.cluster is 1. All loops of the function's body
@@ -194,9 +196,20 @@ private:
     if (!is_access(op))
       return;
     rest_waits |= op.is_atomic() || std::any_of(shared_.begin(), shared_.end(), [&](auto pair) {
-                    return (is_write(op) || is_write(*pair.first)) &&
-                           overlap_of(fn_, op, *pair.first) != Overlap::none;
+                    auto [access, loop] = pair;
+                    return (is_write(op) || is_write(*access)) &&
+                           !comes_before_exchange(*access, loop) &&
+                           overlap_of(fn_, op, *access) != Overlap::none;
                   });
+  }
+
+  // Whether all blocks have made `access`, a load, when a block has the totals of all.
+  bool comes_before_exchange(const Op &access, const Op *loop) const {
+    const size_t position = fn_.body->position_of(loop ? loop : &access);
+    for (size_t i = 0; i < loops.size(); i++)
+      if (!totals[i].empty() && position <= fn_.body->position_of(loops[i]))
+        return access.is(Opcode::load_);
+    return false;
   }
 };
 
@@ -249,7 +262,12 @@ private:
     for (const Part &part : parts_)
       if (same_(part.count, count))
         return part;
-    Builder builder = Builder::before(fn_, loop);
+    // Early, so that nothing before the loop delays copies of its tiles.
+    auto position = [&](const Op *op) {
+      return op && op->parent == fn_.body ? fn_.body->position_of(op) : 0;
+    };
+    Op *known = position(count->op) > position(rank_->op) ? count->op : rank_->op;
+    Builder builder = Builder::after(fn_, known);
     builder.set_location(loop->location);
     Value *part = builder.add(count, builder.i32(blocks_ - 1));
     part = builder.binary(Opcode::div_, part, builder.i32(blocks_));

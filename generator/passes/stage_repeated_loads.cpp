@@ -26,6 +26,9 @@
 //          t * tiles + i. The launch gives a block only the stages that its loops use (the operand
 //          of shared_alloc), so that short rows leave room for other blocks.
 //
+//          The copies start as soon as their addresses are known: other loads and arithmetic
+//          before the first loop do not delay them.
+//
 //          cp.async copies at least 4 contiguous bytes. Otherwise the copies go through registers.
 // Needs:   canonical loops (expand_inductions) and views (form_views); a schedule that is staged.
 // Ensures: no load of the tiles remains.
@@ -125,7 +128,8 @@ struct State {
     return true;
   }
 
-  void copy_all(Builder &builder) {
+  // Starts all copies. Returns whether one is a cp.async.
+  bool copy_all(Builder &builder) {
     Op *loop = builder.for_loop(found.first->operand(0), {});
     Builder inside(fn, loop->blocks[0]);
     bool is_async = false;
@@ -136,7 +140,11 @@ struct State {
     if (is_async)
       inside.create(Opcode::async_commit_, {});
     inside.yield({});
-    if (is_async)
+    return is_async;
+  }
+
+  void wait_for_copies(Builder &builder, bool are_async) {
+    if (are_async)
       builder.create(Opcode::async_wait_, {})->set(attr::pending_, 0);
     builder.create(Opcode::barrier_, {}); // else each iteration of the first loop would have one
   }
@@ -157,12 +165,16 @@ struct State {
   }
 
   void run() {
-    Builder builder = Builder::before(fn, found.first);
-    builder.set_location(found.tiles[0][0]->location);
+    const Location location = found.tiles[0][0]->location;
     for (const std::vector<Op *> &loads : found.tiles)
       fill_masked_off(*loads[0]);
-    allocate(builder);
-    copy_all(builder);
+    Builder early = Builder::before(fn, earliest_place(fn, found));
+    early.set_location(location);
+    allocate(early);
+    const bool are_async = copy_all(early);
+    Builder late = Builder::before(fn, found.first);
+    late.set_location(location);
+    wait_for_copies(late, are_async);
     for (size_t i = 0; i < found.tiles.size(); i++)
       for (Op *load : found.tiles[i])
         read_from_buffer(load, i);

@@ -44,6 +44,7 @@
 #include "analysis/tensor_access.h"
 #include "ir/builder.h"
 #include "passes/grid_of_blocks.h"
+#include "passes/merge_repeated_loads.h"
 #include "passes/remove_dead_code.h"
 
 #include <algorithm>
@@ -189,17 +190,6 @@ private:
   std::vector<Copies> copies_; // of the values of each iteration
 };
 
-// Replaces each load of the body by an earlier load of the same elements, if there is one.
-void merge_loads(Function &fn) {
-  for (const auto &[load, earlier] : find_repeated_loads_of_body(fn)) {
-    Builder builder = Builder::before(fn, load);
-    builder.set_location(load->location);
-    replace_uses(*fn.body, load->result(),
-                 emit_repeat(builder, earlier->result(), *earlier, *load));
-    erase(load);
-  }
-}
-
 // Combines a total with its initial value after the reduction: once, not for each element.
 void start_after_reducing(Function &fn, Op *reduce) {
   const std::string name(reduce->get(attr::op_));
@@ -243,7 +233,7 @@ bool try_unrolling(Function &fn, int64_t iterations) {
   require_iterations(fn, loops, iterations);
   for (Op *loop : loops)
     Unrolling(fn, loop, iterations).run();
-  merge_loads(fn);
+  merge_repeated_loads(fn);
   for (Op *op : std::vector<Op *>(fn.body->ops))
     if (op->is(Opcode::reduce_))
       start_after_reducing(fn, op);
