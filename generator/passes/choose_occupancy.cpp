@@ -7,6 +7,10 @@
 // number of blocks to ptxas (`.minnctapersm`), which then uses the whole share. Two blocks hide
 // each other's latencies well. More than four blocks cost more in registers than they gain.
 //
+// Without a hint ptxas also saves registers where loads should be under way at the same time: it
+// moves each load of a loop to its use, so that an iteration waits for one after the other. That is
+// good only for narrow loads: the later ones find their sectors in L1.
+//
 // Method:  Chooses the largest number, from 1 to 4, that fits shared memory, threads, and an
 //          estimate of the registers per thread. The estimate adds the accumulators, the operands
 //          that are live at once (at most as many registers as the accumulators), and 16 registers
@@ -14,16 +18,20 @@
 //          its 255 registers spills, and the compiler reports it.
 //
 //          A warp-specialized kernel has the blocks_per_sm of its schedule. The second launch of
-//          split-K has one block per SM.
+//          split-K has one block per SM. A kernel without a dot whose loops have several loads of 16
+//          bytes at once has up to 1024 threads per SM: as many as have registers for all loads of an
+//          iteration.
 // Needs:   split_dots_along_k and assign_layouts, which decide which values are live at once;
 //          allocate_shared.
-// Ensures: fn.blocks_per_sm is set for kernels with a dot, warp-specialized kernels, and the second
-//          launch of split-K. ptxas decides for all other kernels.
+// Ensures: fn.blocks_per_sm is set for kernels with a dot, warp-specialized kernels, the second
+//          launch of split-K, and loops with several loads. ptxas decides for all other kernels.
 // Limits:  the estimate counts the accumulators of all dots as if they were live at the same time.
 //
 // Tested by tests/unit/passes/choose_occupancy/ and choose_occupancy_test.cpp.
 
 #include "passes/choose_occupancy.h"
+
+#include "analysis/memory_access.h"
 
 #include <algorithm>
 
@@ -61,6 +69,32 @@ Need need_of(Function &fn) {
   return need;
 }
 
+bool is_wide(const Op &load) {
+  const int bytes = bytes_of(load.result()->type.elem);
+  return load.has(attr::vector_) && load.get(attr::vector_) * bytes == widest_access_bytes;
+}
+
+// The registers for the loads of an iteration: the maximum of all loops with several loads. 0: there
+// are none, or some are narrow.
+int registers_for_wide_loads(Function &fn) {
+  int most = 0;
+  bool are_wide = true;
+  for_each_op(*fn.body, [&](Op &loop) {
+    if (!loop.is(Opcode::for_loop_))
+      return;
+    int registers = 0, loads = 0;
+    for (const Op *op : loop.blocks[0]->ops)
+      if (op->is(Opcode::load_) && op->result()->type.is_tile()) {
+        registers += registers_of(op->result());
+        loads++;
+        are_wide &= is_wide(*op);
+      }
+    if (loads > 1)
+      most = std::max(most, registers);
+  });
+  return are_wide ? most : 0;
+}
+
 } // namespace
 
 int blocks_by_registers(int accumulators, int operands, int warps, const Gpu &gpu) {
@@ -79,8 +113,13 @@ void choose_occupancy(Function &fn, const Gpu &gpu, const Schedule &schedule) {
     return;
   }
   Need need = need_of(fn);
-  if (!need.accumulators)
+  if (!need.accumulators) {
+    if (const int loads = registers_for_wide_loads(fn)) {
+      const int threads = gpu.registers_per_block / (loads + registers_for_addresses);
+      fn.blocks_per_sm = std::max(1, std::min(threads, threads_per_sm) / fn.threads());
+    }
     return;
+  }
   int by_registers = blocks_by_registers(need.accumulators, need.operands, fn.warps, gpu);
   int by_shared = fn.shared_bytes ? gpu.max_shared_bytes / fn.shared_bytes : max_programs;
   int by_threads = threads_per_sm / (32 * fn.warps);
