@@ -172,6 +172,42 @@ template <typename T, AXIS axis> void moments(const char *type, double center, d
   }
 }
 
+// The mean of a long row of 16-bit numbers, whose first tile has a mean with many bits. The distances
+// from it are all alike. With these bits, they would all round in the same direction.
+template <typename T, AXIS axis> void mean_of_long_row(const char *type) {
+  using Kernel = kernels::moments<T, axis>;
+  const int length = 200003;
+  Array<T> x(length);
+  double sum = 0;
+  for (int k = 0; k < length; k++) {
+    x[k] = T(k == 0 ? 0x3p-16f : k < 128 ? 0.75f : 0.25f);
+    sum += as_double(x[k]);
+  }
+  x.write();
+  Expected means(1);
+  means.set(0, sum / length);
+  for (const auto &tile : Kernel::variants()) {
+    Array<float> mean(1), variance(1);
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.X = x.data(),
+                                                  .MEAN = mean.data(),
+                                                  .VARIANCE = variance.data(),
+                                                  .P = 1,
+                                                  .Q = 1,
+                                                  .K = length,
+                                                  .xp = length,
+                                                  .xq = axis == AXIS::last ? length : 1,
+                                                  .xk = 1,
+                                                  .yp = 1},
+                                                 tile));
+    if (problem.empty())
+      problem = compare(mean, means, 5e-7);
+    check(text("mean of a long row, moments<%s, %s> TQ=%d SIZE=%d", type,
+               axis == AXIS::last ? "last" : "inner", tile.TQ, tile.SIZE),
+          problem);
+  }
+}
+
 template <typename T, OF of, AXIS axis> void find(const char *type) {
   using Kernel = kernels::argmax<T, of, axis>;
   for (const Layout &layout : layouts(axis == AXIS::last)) {
@@ -320,8 +356,10 @@ template <typename T, AXIS axis> void along(const char *type) {
   find<T, OF::min, axis>(type);
   moments<T, axis>(type, 8, 0);
   moments<T, axis>(type, 0, 100);
-  if (sizeof(T) == 4)
+  if constexpr (sizeof(T) == 4)
     moments<T, axis>(type, 2300, 0); // 10000 standard deviations
+  else
+    mean_of_long_row<T, axis>(type);
 }
 
 template <typename T> void along(const char *type) {
