@@ -642,14 +642,13 @@ private:
       return false;
     if (const Value *other = op.operand_or_null(2); other && !number_of(other))
       return false;
-    for (Block *block : {fn.body, &loop.body()}) {
-      const size_t first = block == fn.body ? fn.body->position_of(row.loops[0].op) : 0;
-      const size_t last = block->position_of(block == fn.body ? loop.op : &op);
-      for (size_t i = first; i < last; i++)
-        if (may_change(fn, *block->ops[i], op))
-          return false;
-    }
-    return true;
+    auto changes = [&](const Block &block, size_t first, size_t end) {
+      return std::any_of(block.ops.begin() + int64_t(first), block.ops.begin() + int64_t(end),
+                         [&](const Op *before) { return may_change(fn, *before, op); });
+    };
+    return !changes(*fn.body, fn.body->position_of(row.loops[0].op),
+                    fn.body->position_of(loop.op)) &&
+           !changes(loop.body(), 0, loop.body().position_of(&op));
   }
 
   void move_range(Op *range) {
