@@ -111,7 +111,7 @@ bool fits_registers(const Function &fn, int64_t iterations) {
 
 // The schedules of a kernel without a matmul.
 std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gpu &gpu) {
-  const Traffic traffic = traffic_of(canonical);
+  const Traffic traffic = traffic_of(canonical, gpu);
   Function aligned = clone(canonical);
   align_tiles(aligned);
   std::optional<Candidate> baseline = one_program_schedule(aligned, {}, traffic, gpu);

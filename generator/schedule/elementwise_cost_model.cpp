@@ -12,8 +12,10 @@
 // memory moves its part of them: a block alone on an SM does not work while it waits for its bytes.
 // What several loops of a program access counts once for images that keep it, such as staged ones.
 // What all programs access is in L1, after the first programs have waited for it: once, or once per
-// iteration that loads it late. A second launch that combines partials has a cost of its own:
-// its programs also run again what comes before the loop.
+// iteration that loads it late. Each contiguous part takes longer than its bytes: memory opens a row
+// of DRAM for it, and again if the next iteration of a loop continues the part. A second launch
+// that combines partials has a cost of its own: its programs also run again what comes before the
+// loop.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
@@ -249,8 +251,16 @@ struct Ratio {
   int64_t down = 1;
 };
 
+Expr product_of(Expr a, Expr b) {
+  if (a.kind == Expr::Kind::constant && b.kind == Expr::Kind::constant)
+    return number(a.value * b.value);
+  if (a == number(0) || b == number(1))
+    return a;
+  return b == number(0) || a == number(1) ? std::move(b) : std::move(a) * std::move(b);
+}
+
 Ratio operator*(const Ratio &a, const Ratio &b) {
-  return {a.up == number(1) ? b.up : b.up == number(1) ? a.up : a.up * b.up, a.down * b.down};
+  return {product_of(a.up, b.up), a.down * b.down};
 }
 
 // A number of iterations or programs, without the rounding of its divisions: the last one accesses
@@ -303,80 +313,160 @@ std::optional<Expr> distance_of(const Poly &stride) {
   return sum;
 }
 
-// The contiguous parts of a tile that an access reads or writes, and the bytes of one. Memory moves
-// whole sectors, but parts may have neighbors in the same sector.
-std::pair<int64_t, Expr> parts_of_access(const Op &op, const Function &fn) {
+// The contiguous parts of a tile that an access reads or writes.
+struct Parts {
+  int64_t count;
+  Expr bytes; // of one. Memory moves whole sectors, but parts may have neighbors in the same sector
+  Expr of_edges;      // bytes that take as long as the edges of one
+  Expr of_next_edges; // the same, if the next iteration of the loop begins where the part ends
+};
+
+// Bytes that take as long as the edges of a part. A part that is not aligned shares its first and its
+// last sector with neighbors: memory moves a sector more, and reads what is not written as a whole.
+int64_t bytes_of_edges(const Op &op, const Function &fn, const ElementwiseTimes &times) {
+  if (elements_of_access(op, fn) * bytes_of(op.operand(0)->type.elem) == widest_access_bytes)
+    return times.edge_bytes;
+  return op.is(Opcode::store_) ? 2 * sector_bytes : sector_bytes;
+}
+
+// The bytes between the starts of the nearest parts; nothing if the host cannot compute them.
+std::optional<Expr> pitch_of(const Affine &form, const Type &type, std::optional<int> axis) {
+  std::optional<Expr> nearest;
+  for (int a = 0; a < type.rank(); a++)
+    if (size_t(a) < form.strides.size() && a != axis && type.shape[size_t(a)] > 1)
+      if (std::optional<Expr> distance = distance_of(form.strides[size_t(a)])) {
+        Expr pitch = std::move(*distance) * number(bytes_of(type.elem));
+        nearest = nearest ? Expr::binary(Expr::Kind::min, std::move(*nearest), std::move(pitch))
+                          : std::move(pitch);
+      }
+  return nearest;
+}
+
+bool continues(const Affine &form, int64_t part, const Op &loop) {
+  auto step = form.offset.terms.find({loop.blocks[0]->arguments[0]});
+  return step != form.offset.terms.end() && step->second == part;
+}
+
+Parts parts_of_access(const Op &op, const Op *loop, const Function &fn,
+                      const ElementwiseTimes &times) {
   const Type &type = op.operand(0)->type;
   const int64_t elements = type.elements(), bytes = bytes_of(type.elem);
   std::optional<Affine> form = type.is_scalar() ? std::nullopt : affine_of(op.operand(0));
   std::optional<int> axis = form ? contiguous_axis(op.operand(0), fn) : std::nullopt;
   const int64_t part = !form ? elements : axis ? contiguous_elements(op.operand(0), *axis, fn) : 1;
-  if (part >= elements || part * bytes >= sector_bytes)
-    return {1, number(elements * bytes)};
-  Expr of_part = number(sector_bytes);
-  for (int a = 0; a < type.rank(); a++)
-    if (size_t(a) < form->strides.size() && a != axis && type.shape[size_t(a)] > 1)
-      if (std::optional<Expr> distance = distance_of(form->strides[size_t(a)]))
-        of_part =
-            Expr::binary(Expr::Kind::min, std::move(of_part), std::move(*distance) * number(bytes));
-  return {elements / part, std::move(of_part)};
+  const std::optional<Expr> pitch = form ? pitch_of(*form, type, axis) : std::nullopt;
+  Parts parts = {elements / part, number(part * bytes), number(0), number(0)};
+  if (part < elements && part * bytes < sector_bytes) {
+    parts.bytes = number(sector_bytes);
+    if (pitch)
+      parts.bytes = Expr::binary(Expr::Kind::min, std::move(parts.bytes), *pitch);
+  } else if (axis) {
+    const bool is_continued = loop && continues(*form, part, *loop);
+    Expr of_edges = number(is_continued ? std::min(times.next_part_bytes, part * bytes)
+                                        : bytes_of_edges(op, fn, times));
+    if (pitch) { // a neighbor may be in the same sectors
+      Expr gap = Expr::binary(Expr::Kind::max, *pitch + number(-part * bytes), number(0));
+      of_edges = Expr::binary(Expr::Kind::min, std::move(of_edges), std::move(gap));
+    }
+    (is_continued ? parts.of_next_edges : parts.of_edges) = std::move(of_edges);
+  }
+  return parts;
+}
+
+// Bytes that a program accesses. A part that is not full has edges, too, so their sum is separate.
+struct Bytes {
+  Expr of_elements = number(0), of_edges = number(0);
+};
+
+Expr sum_of(Expr a, Expr b) {
+  return a == number(0)   ? std::move(b)
+         : b == number(0) ? std::move(a)
+                          : std::move(a) + std::move(b);
+}
+
+Expr larger_of(Expr a, Expr b) {
+  return a == b ? std::move(a) : Expr::binary(Expr::Kind::max, std::move(a), std::move(b));
 }
 
 // The bytes that a program reads and writes, without those that all programs access.
 class Accessed {
 public:
-  explicit Accessed(const Function &fn) : fn_(fn) {
+  /// `once`: a program loads all that its loops access before them, and keeps it. Loops that load from
+  /// an array are taken to load the same elements.
+  Accessed(const Function &fn, const ElementwiseTimes &times, bool once)
+      : fn_(fn), times_(times), once_(once) {
     for (const Op *op : fn.body->ops) {
-      part_ += op->is(Opcode::for_loop_);
-      add(*op, {number(1)});
-      part_ += op->is(Opcode::for_loop_);
+      loop_ += op->is(Opcode::for_loop_);
+      add(*op, {{number(1)}, number(1)});
+      loop_ += op->is(Opcode::for_loop_);
     }
   }
 
-  /// `once`: loops of a program that load from an array are taken to load the same elements, which
-  /// it keeps.
-  Expr bytes(bool once) const {
-    Expr sum = number(0);
-    for (const auto &[array, parts] : arrays_) {
-      Expr all = parts.begin()->second;
-      for (auto part = std::next(parts.begin()); part != parts.end(); part++)
-        if (!once || array.second)
-          all = std::move(all) + part->second;
-        else if (part->second != parts.begin()->second)
-          all = Expr::binary(Expr::Kind::max, std::move(all), part->second);
-      sum = sum == number(0) ? std::move(all) : std::move(sum) + std::move(all);
+  Bytes bytes() const {
+    Bytes sum;
+    for (const auto &[array, loops] : arrays_) {
+      Bytes all;
+      for (const auto &[_, bytes] : loops) {
+        auto join = once_ && !array.second ? larger_of : sum_of;
+        all = {join(std::move(all.of_elements), bytes.of_elements),
+               join(std::move(all.of_edges), bytes.of_edges)};
+      }
+      sum = {sum_of(std::move(sum.of_elements), std::move(all.of_elements)),
+             sum_of(std::move(sum.of_edges), std::move(all.of_edges))};
     }
     return sum;
   }
 
 private:
+  // How often an operation runs.
+  struct Runs {
+    Ratio without_rounding;
+    Expr all;
+    const Op *loop = nullptr; // around the operation
+    Expr later = number(0);   // without the first iteration of `loop`
+  };
+
   const Function &fn_;
-  int part_ = 0;                      // of the body: a loop, or the operations between two loops
+  const ElementwiseTimes &times_;
+  const bool once_;
+  int loop_ = 0;                      // odd: a loop; even: the operations between two loops
   using Array = std::pair<int, bool>; // the number of the parameter; whether it is stored to
-  std::map<Array, std::map<int, Expr>> arrays_; // bytes of each part
+  std::map<Array, std::map<int, Bytes>> arrays_; // of each loop
   DiffersByProgram differs_;
 
-  void add(const Op &op, const Ratio &times_run) {
+  void add(const Op &op, const Runs &runs) {
     if (op.is(Opcode::for_loop_)) {
-      if (std::optional<Expr> count = host_expression(op.operand(0)))
+      if (std::optional<Expr> count = host_expression(op.operand(0))) {
+        Expr later = Expr::binary(Expr::Kind::max, *count + number(-1), number(0));
         for (const Op *inner : op.blocks[0]->ops)
-          add(*inner, times_run * without_rounding(*count));
+          add(*inner, {.without_rounding = runs.without_rounding * without_rounding(*count),
+                       .all = product_of(runs.all, *count),
+                       .loop = &op,
+                       .later = product_of(runs.all, later)});
+      }
       return;
     }
     for (const Block *block : op.blocks)
       for (const Op *inner : block->ops)
-        add(*inner, times_run);
+        add(*inner, runs);
     const Value *array = accesses_memory(op) ? root_of(op.operand(0)) : nullptr;
-    if (!array || !differs_(op.operand(0)))
-      return;
-    auto [count, each] = parts_of_access(op, fn_);
-    Expr bytes = each.kind == Expr::Kind::constant
-                     ? value_of(times_run, count * each.value)
-                     : value_of(Ratio{std::move(each)} * times_run, count);
-    std::map<int, Expr> &parts = arrays_[{array->index, op.is(Opcode::store_)}];
-    auto [found, is_new] = parts.try_emplace(part_, bytes);
-    if (!is_new)
-      found->second = std::move(found->second) + std::move(bytes);
+    if (array && differs_(op.operand(0)))
+      add_access(op, runs, arrays_[{array->index, op.is(Opcode::store_)}][loop_]);
+  }
+
+  void add_access(const Op &op, const Runs &runs, Bytes &bytes) {
+    const Parts parts = parts_of_access(op, runs.loop, fn_, times_);
+    auto all = [&](const Expr &of_part, const Expr &times) {
+      return product_of(times, product_of(number(parts.count), of_part));
+    };
+    bytes.of_elements =
+        sum_of(std::move(bytes.of_elements),
+               parts.bytes.kind == Expr::Kind::constant
+                   ? value_of(runs.without_rounding, parts.count * parts.bytes.value)
+                   : value_of(Ratio{parts.bytes} * runs.without_rounding, parts.count));
+    bytes.of_edges = sum_of(std::move(bytes.of_edges), all(parts.of_edges, runs.all));
+    if (!once_)
+      bytes.of_edges = sum_of(std::move(bytes.of_edges), all(parts.of_next_edges, runs.later));
   }
 };
 
@@ -384,17 +474,22 @@ private:
 
 int64_t elements_of_largest_tile(const Function &fn) { return Work(fn).widest; }
 
-Traffic traffic_of(const Function &canonical) {
-  auto of_launch = [&](Expr of_program) {
-    Ratio all = {std::move(of_program)};
+Traffic traffic_of(const Function &canonical, const Gpu &gpu) {
+  auto of_launch = [&](bool once) {
+    Bytes of_program = Accessed(canonical, gpu.costs->elementwise, once).bytes();
+    Ratio elements = {std::move(of_program.of_elements)};
+    Expr edges = std::move(of_program.of_edges);
+    auto repeat = [&](const Ratio &times, const Expr &rounded) {
+      elements = times * elements;
+      edges = product_of(std::move(edges), rounded);
+    };
     if (canonical.plan.grid.empty())
-      all = Ratio{all_programs()} * all;
+      repeat({all_programs()}, all_programs());
     for (const Expr &size : canonical.plan.grid)
-      all = without_rounding(size) * all;
-    return value_of(all, 1);
+      repeat(without_rounding(size), size);
+    return sum_of(value_of(elements, 1), std::move(edges));
   };
-  const Accessed accessed(canonical);
-  return {.once = of_launch(accessed.bytes(true)), .all = of_launch(accessed.bytes(false))};
+  return {.once = of_launch(true), .all = of_launch(false)};
 }
 
 std::optional<BlockWork> work_of_blocks(const Function &function, Expr blocks, Expr bytes,

@@ -37,7 +37,7 @@ struct Traffic {
 };
 
 /// `canonical`: a result of canonical_form.
-Traffic traffic_of(const ir::Function &canonical);
+Traffic traffic_of(const ir::Function &canonical, const Gpu &gpu);
 
 /// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_unrolling,
 /// try_staging_loads or combine_loop_partials, with a launch of `blocks` that reads and writes so many

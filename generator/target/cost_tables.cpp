@@ -91,6 +91,8 @@ const CostTables h200_costs = {
          .program = 118,
          .of_element = 0.00196,
          .bytes_per_ns = 4300,
+         .edge_bytes = 8,
+         .next_part_bytes = 64,
          .batch_elements = 4096,
          // With smaller tiles, clusters are hardly faster (H100), and each schedule of each
          // variant is an image.

@@ -26,7 +26,7 @@ inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gp
     schedules.push_back(std::move(candidate.schedule));
   const ir::Function canonical = canonical_form(fn);
   std::vector<Schedule> clusters;
-  for (Candidate &candidate : cluster_schedules(canonical, traffic_of(canonical), gpu))
+  for (Candidate &candidate : cluster_schedules(canonical, traffic_of(canonical, gpu), gpu))
     clusters.push_back(std::move(candidate.schedule));
   if (clusters.empty())
     return schedules;

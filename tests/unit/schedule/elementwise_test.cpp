@@ -2,6 +2,7 @@
 
 #include "found_schedules.h"
 
+#include "analysis/memory_access.h"
 #include "passes/pipeline.h"
 #include "schedule/cost_formulas.h"
 
@@ -345,6 +346,13 @@ TEST_CASE("elementwise cost: blocks share long loops of few programs") {
   CHECK(second(100000, 1024) > 4 * second(1, 1024));
 }
 
+namespace {
+
+const int64_t edges = find_gpu("90a")->costs->elementwise.edge_bytes,
+              next_part = find_gpu("90a")->costs->elementwise.next_part_bytes;
+
+} // namespace
+
 TEST_CASE("elementwise cost: memory fetches more than an element of a strided tile") {
   auto bytes = [](const std::string &index, int64_t n = 1) {
     std::string text = kernel_of_elements("%b = exp %a : f32[64]");
@@ -352,34 +360,98 @@ TEST_CASE("elementwise cost: memory fetches more than an element of a strided ti
     text = with(text, "%xs = splat %x", index + "\n %xs = splat %x");
     return value_of(schedules(text).back().work_of_a_block->bytes, 1, n);
   };
+  const int64_t result = 64 * 4 + edges;
   const std::string contiguous = "%zero = constant {value = 0} : i32\n %z = splat %zero : i32[64]\n"
                                  "%j = add %i, %z : i32[64]",
                     strided = "%eight = constant {value = 8} : i32\n %e = splat %eight : i32[64]\n"
                               "%j = mul %i, %e : i32[64]",
                     by_launch = "%ns = splat %n : i32[64]\n %j = mul %i, %ns : i32[64]";
-  CHECK(bytes(contiguous) == 64 * 4 + 64 * 4);
-  CHECK(bytes(strided) == 64 * 32 + 64 * 4);
-  CHECK(bytes(with(strided, "value = 8", "value = -2")) == 64 * 8 + 64 * 4);
+  CHECK(bytes(contiguous) == 64 * 4 + edges + result);
+  CHECK(bytes(strided) == 64 * 32 + result);
+  CHECK(bytes(with(strided, "value = 8", "value = -2")) == 64 * 8 + result);
   // The launch knows the distance of neighbors.
-  CHECK(bytes(by_launch, 1) == 64 * 4 + 64 * 4);
-  CHECK(bytes(by_launch, 3) == 64 * 12 + 64 * 4);
-  CHECK(bytes(by_launch, 100) == 64 * 32 + 64 * 4);
+  CHECK(bytes(by_launch, 1) == 64 * 4 + result);
+  CHECK(bytes(by_launch, 3) == 64 * 12 + result);
+  CHECK(bytes(by_launch, 100) == 64 * 32 + result);
 }
 
 TEST_CASE("elementwise cost: memory moves no elements outside of the data") {
   const BlockWork row = *schedules(row_kernel(1024)).back().work_of_a_block;
   for (int64_t n : {0, 1, 100, 1024, 5000})
-    CHECK(value_of(row.bytes, 7, n) == 7 * (n * 4 + 4));
+    CHECK(value_of(row.bytes, 7, n) ==
+          7 * (n * 4 + std::max<int64_t>(n - 1, 0) / 1024 * next_part + 4));
   // The last program of a grid.
   const std::string text = kernel_of_elements("%b = exp %a : f32[64]");
   ir::Function fn = canonical_form(parsed(text));
-  auto bytes = [&](int64_t n) { return value_of(traffic_of(fn).all, 100, n); };
-  CHECK(bytes(6370) == 100 * 64 * 8);
+  auto bytes = [&](int64_t n) { return value_of(traffic_of(fn, *find_gpu("90a")).all, 100, n); };
+  CHECK(bytes(6370) == 100 * (64 * 8 + 2 * edges));
   const Expr n = Expr::parameter(2), size = Expr::constant(64);
   fn.plan.grid = {Expr::binary(Expr::Kind::ceil_div, n, size)};
-  CHECK(bytes(6370) == 6370 * 8);
+  CHECK(bytes(6370) == 6370 * 8 + 100 * 2 * edges);
   fn.plan.grid = {Expr::binary(Expr::Kind::div, n, size)}; // not rounded up
-  CHECK(bytes(6370) == 99 * 64 * 8);
+  CHECK(bytes(6370) == 99 * (64 * 8 + 2 * edges));
+}
+
+TEST_CASE("elementwise cost: a part that is not aligned shares sectors with its neighbors") {
+  auto bytes = [](const char *alignment) {
+    const std::string all = kernel_of_elements("%b = exp %a : f32[64]"), y = "%y: ptr<f32>";
+    return value_of(schedules(with(all, y, y + alignment)).back().work_of_a_block->bytes, 1, 1);
+  };
+  CHECK(bytes("") == 64 * 8 + 2 * edges);
+  CHECK(bytes(" aligned 4") == 64 * 8 + edges + 2 * sector_bytes);
+}
+
+TEST_CASE("elementwise cost: parts that the next iteration continues take longer") {
+  // Each program adds 8 rows, 1024 / 8 elements of each in an iteration.
+  auto bytes = [](const std::string &step, int64_t n, const std::string &pitch = "4096") {
+    const std::string text = "func @f(%x: ptr<f32>, %y: ptr<f32>, %n: i32) {\n"
+                             " %p = program_id {axis = 0} : i32\n"
+                             " %k = range {start = 0} : i32[128]\n"
+                             " %k1 = expand %k {axis = 0} : i32[1,128]\n"
+                             " %k2 = broadcast %k1 : i32[8,128]\n"
+                             " %q = range {start = 0} : i32[8]\n"
+                             " %eight = constant {value = 8} : i32\n"
+                             " %first = mul %p, %eight : i32\n"
+                             " %fs = splat %first : i32[8]\n"
+                             " %row = add %fs, %q : i32[8]\n"
+                             " %row1 = expand %row {axis = 1} : i32[8,1]\n"
+                             " %row2 = broadcast %row1 : i32[8,128]\n"
+                             " %pitch = constant {value = " +
+                             pitch +
+                             "} : i32\n"
+                             " %ps = splat %pitch : i32[8,128]\n"
+                             " %start = mul %row2, %ps : i32[8,128]\n"
+                             " %i = add %start, %k2 : i32[8,128]\n"
+                             " %zero = constant {number = 0.0} : f32\n"
+                             " %zeros = splat %zero : f32[8,128]\n"
+                             " %sum = for_loop %n, %zeros : f32[8,128] {\n"
+                             "  (%t: i32, %c: f32[8,128])\n"
+                             "  %step = constant {value = " +
+                             step +
+                             "} : i32\n"
+                             "  %moved = mul %t, %step : i32\n"
+                             "  %ms = splat %moved : i32[8,128]\n"
+                             "  %j = add %i, %ms : i32[8,128]\n"
+                             "  %xs = splat %x : ptr<f32>[8,128]\n"
+                             "  %from = addptr %xs, %j : ptr<f32>[8,128]\n"
+                             "  %a = load %from : f32[8,128]\n"
+                             "  %d = add %c, %a : f32[8,128]\n"
+                             "  yield %d\n }\n"
+                             " %totals = reduce %sum {axis = 1, op = \"add\"} : f32[8]\n"
+                             " %ys = splat %y : ptr<f32>[8]\n"
+                             " %to = addptr %ys, %row : ptr<f32>[8]\n"
+                             " store %to, %totals\n"
+                             " return\n}";
+    return value_of(traffic_of(canonical_form(parsed(text)), *find_gpu("90a")).all, 1, n);
+  };
+  const int64_t result = 8 * 4 + edges;
+  for (int64_t n : {1, 2, 10}) {
+    CHECK(bytes("128", n) == 8 * (n * 128 * 4 + (n - 1) * next_part) + result);
+    CHECK(bytes("256", n) == 8 * n * (128 * 4 + edges) + result); // another part of the row
+    // The next row is in the same sectors.
+    CHECK(bytes("128", n, "132") == 8 * (n * 128 * 4 + (n - 1) * 16) + result);
+    CHECK(bytes("128", n, "128") == 8 * n * 128 * 4 + result);
+  }
 }
 
 TEST_CASE("elementwise cost: what all programs load does not come from memory") {
@@ -389,8 +461,8 @@ TEST_CASE("elementwise cost: what all programs load does not come from memory") 
                            " : ptr<f32>[64]\n %c = load %w : f32[64]\n %b = add %a, %c : f32[64]");
     return value_of(schedules(text).back().work_of_a_block->bytes, 10, 1);
   };
-  CHECK(bytes("%range") == 10 * 64 * 8);
-  CHECK(bytes("%firsts") > 10 * 64 * 8);
+  CHECK(bytes("%range") == 10 * (64 * 8 + 2 * edges));
+  CHECK(bytes("%firsts") > 10 * (64 * 8 + 2 * edges));
 }
 
 TEST_CASE("elementwise cost: staged loops wait for no loads") {
@@ -420,7 +492,7 @@ TEST_CASE("elementwise cost: a row that is loaded once needs less of memory") {
   const Found &several = found[0], &once = found[1], &three = found[2], &staged = found[5],
               &baseline = found[6];
   for (int64_t tiles : {1, 3}) {
-    CHECK(bytes(baseline, 1024 * tiles) == 3 * tile * tiles + result);
+    CHECK(bytes(baseline, 1024 * tiles) == 3 * (tile * tiles + (tiles - 1) * next_part) + result);
     CHECK(bytes(staged, 1024 * tiles) == 2 * tile * tiles + result);
   }
   CHECK(bytes(once, 1024) == 2 * tile + result);
