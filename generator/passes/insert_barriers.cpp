@@ -19,6 +19,10 @@
 //          start. That set only grows and is finite, so the walk ends. It walks both sides of a
 //          branch from the same set; the accesses of either are pending after the branch.
 //
+//          If a loop needs barriers only because of accesses before it, one barrier before the loop
+//          does the same once. It is also where all threads arrive: the warps of a loop that waits
+//          for other programs may leave it after different numbers of iterations.
+//
 //          A barrier may become superfluous once the whole loop is known: if a repeated walk adds a
 //          barrier directly before it. The pass removes such a barrier again if no conflict appears
 //          without it.
@@ -76,6 +80,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace tritonc {
 
@@ -526,6 +531,8 @@ struct Pending {
     return size() != before;
   }
 
+  bool operator==(const Pending &) const = default;
+
   // Applies the changes to every access; returns the new accesses.
   template <typename Shared, typename Global>
   Pending map(const Shared &change_shared, const Global &change_global) const {
@@ -648,6 +655,10 @@ public:
   }
 
 private:
+  Pending walk_loop(Op &op, const Pending &before) {
+    return op.is(Opcode::for_loop_) ? walk_for(op, before) : walk_while(op, before);
+  }
+
   Pending walk_for(Op &op, const Pending &before) {
     const Value *counter = op.blocks[0]->arguments[0];
     Pending start = before.enter(counter), end;
@@ -774,16 +785,41 @@ private:
     return barrier;
   }
 
+  // Whether `loop` has a conflict after `before`.
+  bool has_conflict(Op &loop, const Pending &before) {
+    const bool inserting = std::exchange(inserting_, false),
+               conflict_found = std::exchange(conflict_found_, false);
+    walk_loop(loop, before);
+    inserting_ = inserting;
+    return std::exchange(conflict_found_, conflict_found);
+  }
+
+  // Whether a barrier before `loop` settles all its conflicts.
+  bool needs_barrier_before(Op &loop, const Pending &before) {
+    Pending settled = before;
+    settled.barrier();
+    return inserting_ && settled != before && has_conflict(loop, before) &&
+           !has_conflict(loop, settled);
+  }
+
   // Inserts the barriers that `block` needs when it starts with `pending`. Returns the accesses
   // that are pending at its end.
   Pending walk(Block &block, Pending pending) {
     std::vector<Op *> with_barriers; // empty: no barrier so far
     for (size_t i = 0; i < block.ops.size(); i++) {
       Op &op = *block.ops[i];
-      if (op.is(Opcode::for_loop_)) {
-        pending = walk_for(op, pending);
-      } else if (op.is(Opcode::while_loop_)) {
-        pending = walk_while(op, pending);
+      auto insert = [&] {
+        if (with_barriers.empty())
+          with_barriers.assign(block.ops.begin(), block.ops.begin() + ptrdiff_t(i));
+        with_barriers.push_back(new_barrier(op));
+      };
+      if (op.is(Opcode::for_loop_) || op.is(Opcode::while_loop_)) {
+        if (needs_barrier_before(op, pending)) {
+          pending.barrier();
+          pending.follows_added_barrier = repeated_walks_ > 0;
+          insert();
+        }
+        pending = walk_loop(op, pending);
       } else if (op.is(Opcode::if_else_)) {
         pending = walk_if(op, pending);
       } else if (op.is(Opcode::warp_specialize_)) {
@@ -803,11 +839,8 @@ private:
           pending.start_wgmma();
         if (access(op, pending)) {
           conflict_found_ = true;
-          if (inserting_) {
-            if (with_barriers.empty())
-              with_barriers.assign(block.ops.begin(), block.ops.begin() + ptrdiff_t(i));
-            with_barriers.push_back(new_barrier(op));
-          }
+          if (inserting_)
+            insert();
         }
       }
       if (!with_barriers.empty())

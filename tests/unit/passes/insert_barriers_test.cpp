@@ -165,8 +165,8 @@ TEST_CASE("insert_barriers: counter stages move by one per iteration") {
 
 TEST_CASE("insert_barriers: stages before a loop may conflict in iteration 1") {
   // Stage 1 was written. Iteration 0 reads stage 0, but iteration 1 reads stage 1.
-  needs_these_barriers("shared_store %x, %buffer, %one\n for_loop %n {\n (%t: i32)\n"
-                       "%i0 = stage_index %t {offset = 0, stages = 3} : i32\n barrier\n" +
+  needs_these_barriers("shared_store %x, %buffer, %one\n barrier\n for_loop %n {\n (%t: i32)\n"
+                       "%i0 = stage_index %t {offset = 0, stages = 3} : i32\n" +
                        load("%a", "%buffer", "%i0") + "yield\n}\n");
 }
 
@@ -196,14 +196,14 @@ TEST_CASE("insert_barriers: loop may run zero iterations") {
 
 TEST_CASE("insert_barriers: inner loop meets accesses of the outer loop") {
   needs_these_barriers("for_loop %n {\n (%t: i32)\n barrier\n shared_store %x, %s, %z\n"
-                       "for_loop %n {\n (%u: i32)\n barrier\n" +
+                       "barrier\n for_loop %n {\n (%u: i32)\n" +
                        load("%a", "%s") + "yield\n}\n yield\n}\n");
 }
 
 TEST_CASE("insert_barriers: while condition runs once more after the body") {
   needs_these_barriers("while_loop {\n barrier\n" + load("%a", "%s") +
                        "condition %c\n} {\n barrier\n shared_store %x, %s, %z\n yield\n}\n");
-  needs_these_barriers("shared_store %x, %s, %z\n while_loop {\n barrier\n" + load("%a", "%s") +
+  needs_these_barriers("shared_store %x, %s, %z\n barrier\n while_loop {\n" + load("%a", "%s") +
                        "condition %c\n} {\n yield\n}\n barrier\n shared_store %x, %s, %z\n");
 }
 
