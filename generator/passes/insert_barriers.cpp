@@ -68,6 +68,9 @@
 //          with a variable stride do not overlap. It does not order a store with itself in another
 //          iteration.
 //
+//          A loop that has a barrier of its own needs a condition that is the same in all warps. It
+//          is not if each warp loads it from memory that other programs change.
+//
 // Tested by tests/unit/passes/insert_barriers/ and insert_barriers_test.cpp.
 
 #include "passes/insert_barriers.h"

@@ -321,8 +321,9 @@ struct Parts {
   Expr of_next_edges; // the same, if the next iteration of the loop begins where the part ends
 };
 
-// Bytes that take as long as the edges of a part. A part that is not aligned shares its first and its
-// last sector with neighbors: memory moves a sector more, and reads what is not written as a whole.
+// Bytes that take as long as the edges of a part. A part that is not aligned shares its first and
+// its last sector with neighbors: memory moves a sector more, and also reads one that is not
+// written as a whole.
 int64_t bytes_of_edges(const Op &op, const Function &fn, const ElementwiseTimes &times) {
   if (elements_of_access(op, fn) * bytes_of(op.operand(0)->type.elem) == widest_access_bytes)
     return times.edge_bytes;
@@ -391,8 +392,8 @@ Expr larger_of(Expr a, Expr b) {
 // The bytes that a program reads and writes, without those that all programs access.
 class Accessed {
 public:
-  /// `once`: a program loads all that its loops access before them, and keeps it. Loops that load from
-  /// an array are taken to load the same elements.
+  /// `once`: a program loads all that its loops access before them, and keeps it. Loops that load
+  /// from an array are taken to load the same elements.
   Accessed(const Function &fn, const ElementwiseTimes &times, bool once)
       : fn_(fn), times_(times), once_(once) {
     for (const Op *op : fn.body->ops) {
