@@ -753,6 +753,12 @@ private:
     return false;
   }
 
+  // The accesses that are pending after a new barrier.
+  void settle(Pending &pending) const {
+    pending.barrier();
+    pending.follows_added_barrier = repeated_walks_ > 0;
+  }
+
   // Records the accesses of the operation. Returns whether it needs a barrier before it.
   bool access(const Op &op, Pending &pending) {
     std::vector<SharedAccess> shared = shared_accesses_of(op);
@@ -761,10 +767,8 @@ private:
         std::any_of(shared.begin(), shared.end(),
                     [&](const SharedAccess &later) { return conflicts(later, pending); }) ||
         (global && conflicts(*global, op, pending));
-    if (needs_barrier && inserting_) {
-      pending.barrier();
-      pending.follows_added_barrier = repeated_walks_ > 0;
-    }
+    if (needs_barrier && inserting_)
+      settle(pending);
     pending.shared.insert(shared.begin(), shared.end());
     if (global)
       pending.add(*global, &op);
@@ -788,11 +792,11 @@ private:
     return barrier;
   }
 
-  // Whether `loop` has a conflict after `before`.
-  bool has_conflict(Op &loop, const Pending &before) {
+  // Whether the walk finds a conflict. Inserts nothing.
+  template <typename Walk> bool has_conflict(const Walk &walk) {
     const bool inserting = std::exchange(inserting_, false),
                conflict_found = std::exchange(conflict_found_, false);
-    walk_loop(loop, before);
+    walk();
     inserting_ = inserting;
     return std::exchange(conflict_found_, conflict_found);
   }
@@ -801,8 +805,8 @@ private:
   bool needs_barrier_before(Op &loop, const Pending &before) {
     Pending settled = before;
     settled.barrier();
-    return inserting_ && settled != before && has_conflict(loop, before) &&
-           !has_conflict(loop, settled);
+    return inserting_ && settled != before && has_conflict([&] { walk_loop(loop, before); }) &&
+           !has_conflict([&] { walk_loop(loop, settled); });
   }
 
   // Inserts the barriers that `block` needs when it starts with `pending`. Returns the accesses
@@ -818,8 +822,7 @@ private:
       };
       if (op.is(Opcode::for_loop_) || op.is(Opcode::while_loop_)) {
         if (needs_barrier_before(op, pending)) {
-          pending.barrier();
-          pending.follows_added_barrier = repeated_walks_ > 0;
+          settle(pending);
           insert();
         }
         pending = walk_loop(op, pending);
@@ -854,12 +857,6 @@ private:
     return pending;
   }
 
-  bool has_conflict() {
-    inserting_ = conflict_found_ = false;
-    walk(*fn_.body, {});
-    return conflict_found_;
-  }
-
   void remove_superfluous() {
     const std::set<const Op *> candidates = candidates_;
     for (Op *barrier : inserted_) {
@@ -868,7 +865,7 @@ private:
       Block *block = barrier->parent;
       size_t at = block->position_of(barrier);
       erase(barrier);
-      if (has_conflict())
+      if (has_conflict([&] { walk(*fn_.body, {}); }))
         block->ops.insert(block->ops.begin() + ptrdiff_t(at), barrier);
     }
   }
