@@ -117,6 +117,21 @@ int64_t elements_of_access(const Op &op, const Function &fn) {
   return vector_elements(op.operand(0), op.operand_or_null(op.is(Opcode::load_) ? 1 : 2), fn);
 }
 
+// Products and sums without factors of 1 and terms of 0, so that a launch computes less.
+Expr product_of(Expr a, Expr b) {
+  if (a.kind == Expr::Kind::constant && b.kind == Expr::Kind::constant)
+    return number(a.value * b.value);
+  if (a == number(0) || b == number(1))
+    return a;
+  return b == number(0) || a == number(1) ? std::move(b) : std::move(a) * std::move(b);
+}
+
+Expr sum_of(Expr a, Expr b) {
+  return a == number(0)   ? std::move(b)
+         : b == number(0) ? std::move(a)
+                          : std::move(a) + std::move(b);
+}
+
 // A sum over all operations of a block, with one term for all that run equally often.
 class Sum {
 public:
@@ -135,10 +150,8 @@ public:
 
   Expr total() const {
     Expr sum = number(once_);
-    for (const Term &term : in_loops_) {
-      Expr all = term.count == 1 ? term.times_run : term.times_run * number(term.count);
-      sum = sum == number(0) ? std::move(all) : std::move(sum) + std::move(all);
-    }
+    for (const Term &term : in_loops_)
+      sum = sum_of(std::move(sum), product_of(term.times_run, number(term.count)));
     return sum;
   }
 
@@ -251,14 +264,6 @@ struct Ratio {
   int64_t down = 1;
 };
 
-Expr product_of(Expr a, Expr b) {
-  if (a.kind == Expr::Kind::constant && b.kind == Expr::Kind::constant)
-    return number(a.value * b.value);
-  if (a == number(0) || b == number(1))
-    return a;
-  return b == number(0) || a == number(1) ? std::move(b) : std::move(a) * std::move(b);
-}
-
 Ratio operator*(const Ratio &a, const Ratio &b) {
   return {product_of(a.up, b.up), a.down * b.down};
 }
@@ -289,9 +294,7 @@ Ratio without_rounding(const Expr &count) {
 Expr value_of(const Ratio &ratio, int64_t times) {
   const int64_t divisor = std::gcd(times, ratio.down);
   times /= divisor;
-  Expr up = ratio.up.kind == Expr::Kind::constant ? number(ratio.up.value * times)
-            : times == 1                          ? ratio.up
-                                                  : ratio.up * number(times);
+  Expr up = product_of(ratio.up, number(times));
   return ratio.down == divisor ? std::move(up)
                                : div_up(std::move(up), number(ratio.down / divisor));
 }
@@ -306,7 +309,7 @@ std::optional<Expr> distance_of(const Poly &stride) {
       std::optional<Expr> value = host_expression(factor);
       if (!value)
         return std::nullopt;
-      term = term == number(1) ? std::move(*value) : std::move(term) * std::move(*value);
+      term = product_of(std::move(term), std::move(*value));
     }
     sum = sum ? std::move(*sum) + std::move(term) : std::move(term);
   }
@@ -317,8 +320,8 @@ std::optional<Expr> distance_of(const Poly &stride) {
 struct Parts {
   int64_t count;
   Expr bytes; // of one. Memory moves whole sectors, but parts may have neighbors in the same sector
-  Expr of_edges;      // bytes that take as long as the edges of one
-  Expr of_next_edges; // the same, if the next iteration of the loop begins where the part ends
+  Expr edges; // bytes that take as long as the edges of one
+  bool is_continued = false; // whether the next iteration of the loop begins where the part ends
 };
 
 // Bytes that take as long as the edges of a part. A part that is not aligned shares its first and
@@ -356,20 +359,19 @@ Parts parts_of_access(const Op &op, const Op *loop, const Function &fn,
   std::optional<int> axis = form ? contiguous_axis(op.operand(0), fn) : std::nullopt;
   const int64_t part = !form ? elements : axis ? contiguous_elements(op.operand(0), *axis, fn) : 1;
   const std::optional<Expr> pitch = form ? pitch_of(*form, type, axis) : std::nullopt;
-  Parts parts = {elements / part, number(part * bytes), number(0), number(0)};
+  Parts parts = {elements / part, number(part * bytes), number(0)};
   if (part < elements && part * bytes < sector_bytes) {
     parts.bytes = number(sector_bytes);
     if (pitch)
       parts.bytes = Expr::binary(Expr::Kind::min, std::move(parts.bytes), *pitch);
   } else if (axis) {
-    const bool is_continued = loop && continues(*form, part, *loop);
-    Expr of_edges = number(is_continued ? std::min(times.next_part_bytes, part * bytes)
-                                        : bytes_of_edges(op, fn, times));
+    parts.is_continued = loop && continues(*form, part, *loop);
+    parts.edges = number(parts.is_continued ? std::min(times.next_part_bytes, part * bytes)
+                                            : bytes_of_edges(op, fn, times));
     if (pitch) { // a neighbor may be in the same sectors
       Expr gap = Expr::binary(Expr::Kind::max, *pitch + number(-part * bytes), number(0));
-      of_edges = Expr::binary(Expr::Kind::min, std::move(of_edges), std::move(gap));
+      parts.edges = Expr::binary(Expr::Kind::min, std::move(parts.edges), std::move(gap));
     }
-    (is_continued ? parts.of_next_edges : parts.of_edges) = std::move(of_edges);
   }
   return parts;
 }
@@ -378,12 +380,6 @@ Parts parts_of_access(const Op &op, const Op *loop, const Function &fn,
 struct Bytes {
   Expr of_elements = number(0), of_edges = number(0);
 };
-
-Expr sum_of(Expr a, Expr b) {
-  return a == number(0)   ? std::move(b)
-         : b == number(0) ? std::move(a)
-                          : std::move(a) + std::move(b);
-}
 
 Expr larger_of(Expr a, Expr b) {
   return a == b ? std::move(a) : Expr::binary(Expr::Kind::max, std::move(a), std::move(b));
@@ -457,17 +453,16 @@ private:
 
   void add_access(const Op &op, const Runs &runs, Bytes &bytes) {
     const Parts parts = parts_of_access(op, runs.loop, fn_, times_);
-    auto all = [&](const Expr &of_part, const Expr &times) {
-      return product_of(times, product_of(number(parts.count), of_part));
-    };
     bytes.of_elements =
         sum_of(std::move(bytes.of_elements),
                parts.bytes.kind == Expr::Kind::constant
                    ? value_of(runs.without_rounding, parts.count * parts.bytes.value)
                    : value_of(Ratio{parts.bytes} * runs.without_rounding, parts.count));
-    bytes.of_edges = sum_of(std::move(bytes.of_edges), all(parts.of_edges, runs.all));
-    if (!once_)
-      bytes.of_edges = sum_of(std::move(bytes.of_edges), all(parts.of_next_edges, runs.later));
+    if (parts.is_continued && once_)
+      return;
+    Expr edges = product_of(parts.is_continued ? runs.later : runs.all,
+                            product_of(number(parts.count), parts.edges));
+    bytes.of_edges = sum_of(std::move(bytes.of_edges), std::move(edges));
   }
 };
 
