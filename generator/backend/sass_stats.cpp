@@ -29,13 +29,13 @@ struct Operation {
 };
 
 constexpr Operation operations[] = {
-    {0x020, "FMUL"},      {0x021, "FADD"},      {0x023, "FFMA"},      {0x029, "DADD"},
-    {0x02b, "DFMA"},      {0x031, "HFMA2"},     {0x037, "IMMA"},      {0x03b, "LDSM"},
-    {0x03c, "HMMA"},      {0x03f, "DMMA"},      {0x044, "STSM"},      {0x11a, "DEPBAR"},
-    {0x11d, "BAR"},       {0x147, "BRA"},       {0x181, "LDG", true}, {0x182, "LDC"},
-    {0x183, "LDL", true}, {0x184, "LDS", true}, {0x186, "STG", true}, {0x187, "STL", true},
-    {0x188, "STS", true}, {0x189, "SHFL"},      {0x1ae, "LDGSTS"},    {0x1af, "LDGDEPBAR"},
-    {0x1f0, "HGMMA"},     {0x1f1, "IGMMA"},     {0x1f3, "QGMMA"},
+    {0x001, "PMTRIG"},    {0x020, "FMUL"},      {0x021, "FADD"},      {0x023, "FFMA"},
+    {0x029, "DADD"},      {0x02b, "DFMA"},      {0x031, "HFMA2"},     {0x037, "IMMA"},
+    {0x03b, "LDSM"},      {0x03c, "HMMA"},      {0x03f, "DMMA"},      {0x044, "STSM"},
+    {0x11a, "DEPBAR"},    {0x11d, "BAR"},       {0x147, "BRA"},       {0x181, "LDG", true},
+    {0x182, "LDC"},       {0x183, "LDL", true}, {0x184, "LDS", true}, {0x186, "STG", true},
+    {0x187, "STL", true}, {0x188, "STS", true}, {0x189, "SHFL"},      {0x1ae, "LDGSTS"},
+    {0x1af, "LDGDEPBAR"}, {0x1f0, "HGMMA"},     {0x1f1, "IGMMA"},     {0x1f3, "QGMMA"},
 };
 
 constexpr const char *widths[] = {".8", ".8", ".16", ".16", ".32", ".64", ".128", ""};
@@ -58,12 +58,19 @@ llvm::ArrayRef<uint8_t> find_section(const std::string &cubin, const std::string
 
 } // namespace
 
-std::map<std::string, int> count_instructions(const std::string &cubin, const std::string &kernel) {
-  std::map<std::string, int> counts;
+std::vector<std::string> list_instructions(const std::string &cubin, const std::string &kernel) {
+  std::vector<std::string> names;
   llvm::ArrayRef<uint8_t> code = find_section(cubin, ".text." + kernel);
   for (; code.size() >= 16; code = code.drop_front(16))
-    counts[name_of(llvm::support::endian::read64le(code.data()),
-                   llvm::support::endian::read64le(code.data() + 8))]++;
+    names.push_back(name_of(llvm::support::endian::read64le(code.data()),
+                            llvm::support::endian::read64le(code.data() + 8)));
+  return names;
+}
+
+std::map<std::string, int> count_instructions(const std::string &cubin, const std::string &kernel) {
+  std::map<std::string, int> counts;
+  for (const std::string &name : list_instructions(cubin, kernel))
+    counts[name]++;
   return counts;
 }
 

@@ -6,8 +6,12 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tritonc {
+
+/// The name of each instruction of `kernel`, in the order of the code. See count_instructions.
+std::vector<std::string> list_instructions(const std::string &cubin, const std::string &kernel);
 
 /// The count of each instruction kind in `kernel`, by its name in NVIDIA's disassembly ("HMMA",
 /// "LDG.128"). Instructions without an entry in the table count as "other".

@@ -314,6 +314,9 @@ void Lowering::lower_op(const Op &op) {
     return guarded(is_first_thread(), [&] {
       call_target_op(builder_, TargetOp::prefetch_tensor_map, {scalar(op.operand(0))});
     });
+  case Opcode::sched_barrier_:
+    call_target_op(builder_, TargetOp::sched_barrier);
+    return;
   case Opcode::launch_dependents_:
     call_target_op(builder_, TargetOp::launch_dependents);
     return;

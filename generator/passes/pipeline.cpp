@@ -20,6 +20,7 @@
 #include "passes/expand_inductions.h"
 #include "passes/fold_add_into_dot.h"
 #include "passes/form_views.h"
+#include "passes/group_loads.h"
 #include "passes/insert_barriers.h"
 #include "passes/insert_dependent_launch.h"
 #include "passes/interleave_copies.h"
@@ -193,6 +194,10 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // Programmatic dependent launch: consecutive launches may overlap. The pass comes this late
   // because it needs the first and the last access to global memory.
   run("insert_dependent_launch", insert_dependent_launch, gpu);
+
+  // Instruction scheduling: group_loads issues the loads of an iteration together. The pass comes after
+  // all passes that add operations with an effect, which end a group.
+  run("group_loads", group_loads, gpu);
 
   // Occupancy: divide the registers of an SM among blocks. The pass comes last because it needs
   // every other limit on blocks per SM.

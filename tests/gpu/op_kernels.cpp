@@ -84,6 +84,7 @@ bool stands_in_others(StringRef name) {
                                       "fence_mbarrier_init",
                                       "fence_cta",
                                       "fence_gpu",
+                                      "sched_barrier",
                                       "launch_dependents",
                                       "dependency_wait",
                                       "map_shared_rank",

@@ -158,6 +158,7 @@ void Machine::execute(const Op &op) {
     return mbarrier_wait(op);
   case Opcode::mbarrier_arrive_:
     return mbarrier_arrive(op);
+  case Opcode::sched_barrier_:
   case Opcode::launch_dependents_:
   case Opcode::dependency_wait_:
     return; // launches run one after another

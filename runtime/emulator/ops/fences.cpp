@@ -16,6 +16,7 @@ void fence_mbarrier_init(Thread &thread, const Site &) { fence_mbarriers(thread)
 
 void fence_cta(Thread &thread, const Site &) { thread.cluster->scheduler.maybe_interrupt(thread); }
 void fence_gpu(Thread &thread, const Site &) { thread.cluster->scheduler.maybe_interrupt(thread); }
+void sched_barrier(Thread &, const Site &) {}
 void launch_dependents(Thread &, const Site &) {}
 void dependency_wait(Thread &thread, const Site &) { thread.ops.may_be_early = false; }
 

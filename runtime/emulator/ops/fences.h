@@ -1,4 +1,4 @@
-// Fences, and the two operations of programmatic dependent launch.
+// Fences, sched_barrier, and the two operations of programmatic dependent launch.
 //
 // A fence makes no thread wait. Barriers and clocks determine which actors come after the fence.
 
@@ -17,6 +17,8 @@ void fence_mbarrier_init(Thread &thread, const Site &site);
 /// here.
 void fence_cta(Thread &thread, const Site &site);
 void fence_gpu(Thread &thread, const Site &site);
+/// Does nothing: it is for ptxas.
+void sched_barrier(Thread &thread, const Site &site);
 /// The emulator runs launches one after another, so launch_dependents does nothing. With
 /// Launch::starts_early, a thread must not access global memory before its dependency_wait.
 void launch_dependents(Thread &thread, const Site &site);

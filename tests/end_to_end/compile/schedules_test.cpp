@@ -1,6 +1,8 @@
-// Tests how generator/compile.cpp compiles a kernel in several schedules, and the warp-specialized
-// code: the accumulators stay in the same registers, and ptxas has no performance advisory.
+// Tests how generator/compile.cpp compiles a kernel in several schedules, and their machine code:
+// accumulators stay in the same registers, ptxas has no performance advisory, and the narrow loads of
+// an iteration come together.
 
+#include "backend/sass_stats.h"
 #include "compile.h"
 
 #include "support/contains.h"
@@ -458,5 +460,26 @@ TEST_CASE("ptxas: no advisory if an operand comes from registers") {
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
     CHECK(result.diagnostics_text == "");
     CHECK(result.library.kernels[0].variants[0].images.size() == images);
+  }
+}
+
+TEST_CASE("ptxas: issues the narrow loads of an iteration together") {
+  // An iteration loads 32 elements. Without the sched_barrier, ptxas puts additions between them.
+  for (const char *gpu : {"75", "80", "90a", "100", "120"}) {
+    CAPTURE(gpu);
+    CompileResult result = compile({.sources = {TRITONC_KERNELS_DIR "/moments.tc"},
+                                    .variants = "TYPE=float;AXIS=last;TQ=8;SIZE=4096",
+                                    .specialize = {"[moments]"},
+                                    .gpus = {find_gpu(gpu)},
+                                    .stage = Stage::cubin});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+    std::vector<std::string> code;
+    for (const std::string &name : list_instructions(result.stage_output, "moments"))
+      if (name == "LDG.32" || name == "FADD" || name == "PMTRIG")
+        code.push_back(name);
+    const auto barrier = std::find(code.begin(), code.end(), "PMTRIG");
+    REQUIRE(barrier - code.begin() >= 32);
+    CHECK(std::count(barrier - 32, barrier, "LDG.32") == 32);
+    CHECK(std::count(barrier, code.end(), "LDG.32") == 0);
   }
 }

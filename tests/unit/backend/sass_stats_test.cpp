@@ -57,6 +57,18 @@ TEST_CASE("count_instructions: counts by name and width") {
   }
 }
 
+TEST_CASE("list_instructions: in the order of the code") {
+  Result<Toolchain> tools = find_toolchain({});
+  REQUIRE_MESSAGE(tools, text(tools.error()));
+  Result<Cubin> cubin = assemble(*tools, ptx, "k", *find_gpu("90"));
+  REQUIRE_MESSAGE(cubin, text(cubin.error()));
+  std::vector<std::string> wanted;
+  for (const std::string &name : list_instructions(cubin->bytes, "k"))
+    if (name == "LDG.128" || name == "BAR" || name == "HMMA" || name == "STG.128")
+      wanted.push_back(name);
+  CHECK(wanted == std::vector<std::string>{"LDG.128", "BAR", "HMMA", "STG.128"});
+}
+
 TEST_CASE("count_instructions: unknown kernel has no instructions") {
   Result<Toolchain> tools = find_toolchain({});
   REQUIRE(tools);

@@ -165,6 +165,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %97 = shared_alloc {address = 0} : shared<f32>[1,64]
   %98 = shared_load_rows %97, %n, %n, %n : f32[8,8] #0
   shared_store_rows %98, %97, %n, %n, %n {origin = [0,8], whole = 1}
+  sched_barrier
   dependency_wait
   launch_dependents
   return
