@@ -202,6 +202,10 @@ LinearLayout transposing_layout(const Shape &shape, const std::vector<int> &orde
   return layout;
 }
 
+int registers_per_thread(const Type &tile) {
+  return std::max(1, tile.layout->registers() * bits_of(tile.elem) / 32);
+}
+
 int access_width(const LinearLayout &layout, const Value *pointers, const Value *mask,
                  const Function &fn) {
   std::optional<int> axis = contiguous_axis(pointers, fn);

@@ -54,6 +54,9 @@ int register_axis(const ir::LinearLayout &layout);
 ir::LinearLayout transposing_layout(const ir::Shape &shape, const std::vector<int> &order,
                                     int warps);
 
+/// The 32-bit registers of each thread that hold a tile with a layout.
+int registers_per_thread(const ir::Type &tile);
+
 /// Elements that one instruction moves between `pointers` and a value in `layout`.
 int access_width(const ir::LinearLayout &layout, const ir::Value *pointers, const ir::Value *mask,
                  const ir::Function &fn);

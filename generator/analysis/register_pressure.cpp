@@ -14,6 +14,8 @@
 
 #include "analysis/register_pressure.h"
 
+#include "analysis/layouts.h"
+
 #include <algorithm>
 #include <map>
 
@@ -45,7 +47,7 @@ int registers_of(const Value *value) {
   const Type &type = value->type;
   if (!type.layout || !type.is_number() || (value->op && is_recomputed(*value->op)))
     return 0;
-  return std::max(1, type.layout->registers() * bits_of(type.elem) / 32);
+  return registers_per_thread(type);
 }
 
 struct Life {

@@ -31,6 +31,7 @@
 
 #include "passes/choose_occupancy.h"
 
+#include "analysis/layouts.h"
 #include "analysis/memory_access.h"
 
 #include <algorithm>
@@ -45,10 +46,6 @@ constexpr int max_programs = 4;
 constexpr int threads_per_sm = 1024; // minimum over all GPUs
 constexpr int registers_for_addresses = 16;
 
-int registers_of(const Value *tile) {
-  return std::max(1, tile->type.layout->registers() * bits_of(tile->type.elem) / 32);
-}
-
 // Registers of a thread. Dots that accumulate into each other count once as `accumulators`. `operands` are
 // those of the largest dot, twice, because the next operands are loaded during the arithmetic.
 struct Need {
@@ -62,9 +59,9 @@ Need need_of(Function &fn) {
       return;
     const Op *before = op.operand(2)->op;
     if (!before || !before->is(Opcode::dot_))
-      need.accumulators += registers_of(op.result());
-    need.operands =
-        std::max(need.operands, 2 * (registers_of(op.operand(0)) + registers_of(op.operand(1))));
+      need.accumulators += registers_per_thread(op.result()->type);
+    need.operands = std::max(need.operands, 2 * (registers_per_thread(op.operand(0)->type) +
+                                                 registers_per_thread(op.operand(1)->type)));
   });
   return need;
 }
@@ -85,7 +82,7 @@ int registers_for_wide_loads(Function &fn) {
     int registers = 0, loads = 0;
     for (const Op *op : loop.blocks[0]->ops)
       if (op->is(Opcode::load_) && op->result()->type.is_tile()) {
-        registers += registers_of(op->result());
+        registers += registers_per_thread(op->result()->type);
         loads++;
         are_wide &= is_wide(*op);
       }

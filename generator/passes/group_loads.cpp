@@ -65,9 +65,8 @@ bool depends_on(const Op &op, const OpSet &ops) {
 }
 
 int registers_of(const Value *value) {
-  const int bits = bits_of(value->type.elem);
-  return value->type.is_tile() ? std::max(1, value->type.layout->registers() * bits / 32)
-                               : std::max(1, bits / 32);
+  return value->type.is_tile() ? registers_per_thread(value->type)
+                               : std::max(1, bits_of(value->type.elem) / 32);
 }
 
 int accesses_of(const Op &load) {
