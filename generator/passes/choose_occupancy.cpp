@@ -7,9 +7,9 @@
 // number of blocks to ptxas (`.minnctapersm`), which then uses the whole share. Two blocks hide
 // each other's latencies well. More than four blocks cost more in registers than they gain.
 //
-// Without a hint ptxas also saves registers where loads should be under way at the same time: it
-// moves each load of a loop to its use, so that an iteration waits for one after the other. That is
-// good only for narrow loads: the later ones find their sectors in L1.
+// Without a hint ptxas also saves registers where several loads of 16 bytes should be under way at
+// the same time: it moves each load of a loop to its use, so that an iteration waits for one after
+// the other. For narrow loads a hint does not help; group_loads keeps them together.
 //
 // Method:  Chooses the largest number, from 1 to 4, that fits shared memory, threads, and an
 //          estimate of the registers per thread. The estimate adds the accumulators, the operands
