@@ -40,7 +40,7 @@
 //            - have a number of iterations that the host knows,
 //            - carry only totals (associative_loop.h) of 32-bit numbers,
 //            - contain no loops, branches or atomic operations.
-//          One of them has a total. No block may access what another block stores in a loop: the
+//          There is such a loop. No block may access what another block stores in a loop: the
 //          iterations of a loop store to different elements, and other loops access these elements
 //          in the same iteration.
 //
@@ -110,7 +110,7 @@ private:
       loops.push_back(op);
       totals.push_back(std::move(*found));
     }
-    return std::any_of(totals.begin(), totals.end(), [](const auto &of) { return !of.empty(); });
+    return !loops.empty();
   }
 
   static bool can_divide(const Block &body) {

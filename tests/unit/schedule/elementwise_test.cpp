@@ -596,6 +596,12 @@ TEST_CASE("candidate_schedules: the blocks of a cluster divide all loops of a pr
   const std::string apart = with(subtracted_sum(4096), "%v.2 = load %q.2, %inside.2, %none",
                                  "%v.2 = load %q.2, %inside.2, %none {cache = \"cs\"}");
   CHECK(all_names(apart) == Names{"cluster of 8", "baseline"});
+  // Also a loop without a total.
+  std::string no_total = with(subtracted_sum(4096), "splat %total", "splat %zero");
+  no_total = with(no_total, "store %to, %total", "");
+  const size_t sum = no_total.find(" %sum = ");
+  no_total.erase(sum, no_total.find(" %totals = ") - sum);
+  CHECK(all_names(no_total) == Names{"cluster of 8", "baseline"});
 }
 
 TEST_CASE("candidate_schedules: no clusters for few elements, one loop, or other loops") {
