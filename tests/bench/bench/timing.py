@@ -18,8 +18,8 @@ import torch
 from bench.statistics import Quartiles
 
 FLUSH_BYTES = 256 << 20      # over four times the L2 of an H200
-MAX_SECONDS = 0.4            # per row and column; at least MIN_ROUNDS
-MIN_ROUNDS, MAX_ROUNDS = 7, 60
+MAX_SECONDS = 0.25           # per row and column; at least MIN_ROUNDS
+MIN_ROUNDS, MAX_ROUNDS = 7, 30
 STREAM_SECONDS = 2e-3        # of launches in a stream, within the limits
 MIN_LAUNCHES, MAX_LAUNCHES = 4, 20
 CYCLES_PER_SECOND = 2.0e9    # upper bound of the clock rate
