@@ -15,7 +15,9 @@
 // iteration that loads it late. Each contiguous part takes longer than its bytes: memory opens a row
 // of DRAM for it, and again if the next iteration of a loop continues the part. A second launch
 // that combines partials has a cost of its own: its programs also run again what comes before the
-// loop.
+// loop. The host does not know how often a while loop runs, so each variant is taken to repeat it as
+// often. If the loop loads or stores tiles, larger ones may need fewer iterations. Then there is no
+// cost.
 //
 // The constants are in target/cost_tables.cpp. For other GPUs and kernels there are no
 // measurements, but the model only compares variants and schedules, so the ratios count.
@@ -45,6 +47,10 @@ namespace {
 // Estimated registers of a thread: a minimum, and several per element of the largest tile, since
 // other tiles of that size are live too.
 constexpr int64_t min_registers = 20, registers_of_element = 4;
+
+// Iterations of a loop if the host does not know their number. LLVM's BranchProbabilityInfo takes a
+// loop to go on with a probability of 124 / 128.
+constexpr int64_t unknown_iterations = 32;
 
 bool accesses_memory(const Op &op) {
   return op.is(Opcode::load_) || op.is(Opcode::store_) || op.is(Opcode::async_copy_);
@@ -174,14 +180,14 @@ public:
       const Type &buffer = op.operand(op.is(Opcode::shared_load_rows_) ? 0 : 1)->type;
       ranges_[buffer.shape[1]] = widest_access_bytes / bytes_of(buffer.elem);
     });
-    add(*fn.body, std::nullopt);
+    add(*fn.body, std::nullopt, 1);
   }
 
   bool is_known = true, has_loops = false;
   int64_t widest = 0;       // elements of the largest tile
   Sum operations, accesses; // on elements, of all threads
   Sum iterations, waits;    // of all loops; of loops that load
-  int64_t reductions = 0;   // outside of loops
+  int64_t reductions = 0;   // outside of loops with a known number of iterations
   int64_t late_loads = 0;   // outside of loops; consecutive loads count as one
   int64_t exchanges = 0;    // consecutive reductions over a cluster count as one
   int64_t exchanged = 0;    // elements that a block reads from its cluster
@@ -203,25 +209,43 @@ private:
     return has_ranges && found != ranges_.end() ? found->second : 1;
   }
 
-  void add(const Block &block, const std::optional<Expr> &times_run) {
+  static bool has_known_count(const Op &op) {
+    return op.is(Opcode::for_loop_) && host_expression(op.operand(0));
+  }
+
+  // Whether operations of a loop load or store tiles, or wait for other programs. The operations of
+  // inner loops with a known number of iterations do not count.
+  static bool accesses_tiles(const Op &loop) {
+    return std::any_of(loop.blocks.begin(), loop.blocks.end(), [](const Block *block) {
+      return std::any_of(block->ops.begin(), block->ops.end(), [](const Op *op) {
+        return op->is_atomic() || (accesses_memory(*op) && elements_of(*op) > 0) ||
+               (!has_known_count(*op) && accesses_tiles(*op));
+      });
+    });
+  }
+
+  // `times_run`: by loops with a known number of iterations. `repeated`: by other loops.
+  void add(const Block &block, const std::optional<Expr> &times_run, int64_t repeated) {
     bool is_exchange = false;
     for (const Op *op : block.ops) {
       exchanges += op->is(Opcode::cluster_reduce_) && !is_exchange;
       is_exchange = op->is(Opcode::cluster_reduce_);
       if (is_exchange)
         exchanged += std::max<int64_t>(elements_of(*op), 1) * op->get(attr::blocks_);
-      reductions += !times_run && (op->is(Opcode::reduce_) || op->is(Opcode::scan_));
+      if (!times_run && (op->is(Opcode::reduce_) || op->is(Opcode::scan_)))
+        reductions += repeated;
       if (!times_run)
         count_late(*op);
-      is_known &= !op->is(Opcode::dot_) && !op->is(Opcode::while_loop_);
-      if (op->is(Opcode::for_loop_)) {
-        add_loop(*op, times_run);
+      if (has_known_count(*op)) {
+        add_loop(*op, times_run, repeated);
         continue;
       }
+      const bool is_loop = op->is(Opcode::for_loop_) || op->is(Opcode::while_loop_);
+      is_known &= !op->is(Opcode::dot_) && !(is_loop && accesses_tiles(*op));
       for (const Block *part : op->blocks)
-        add(*part, times_run);
+        add(*part, times_run, is_loop ? repeated * unknown_iterations : repeated);
       if (op->blocks.empty())
-        add(*op, times_run);
+        add(*op, times_run, repeated);
     }
   }
 
@@ -232,29 +256,28 @@ private:
     follows_store_ = op.is(Opcode::store_) || (follows_store_ && !is_shared);
   }
 
-  void add_loop(const Op &loop, const std::optional<Expr> &times_run) {
-    std::optional<Expr> count = host_expression(loop.operand(0));
-    is_known &= count.has_value();
-    if (!is_known)
-      return;
+  void add_loop(const Op &loop, const std::optional<Expr> &times_run, int64_t repeated) {
+    Expr count = *host_expression(loop.operand(0));
     has_loops = true;
-    const Expr all = times_run ? *times_run * std::move(*count) : std::move(*count);
+    const Expr all = times_run ? *times_run * std::move(count) : std::move(count);
     const Block &body = *loop.blocks[0];
     const bool waits_for_load = std::any_of(body.ops.begin(), body.ops.end(),
                                             [](const Op *op) { return op->is(Opcode::load_); });
-    iterations.add(all, 1);
-    waits.add(all, waits_for_load);
-    add(body, all);
+    iterations.add(all, repeated);
+    waits.add(all, waits_for_load * repeated);
+    add(body, all, repeated);
   }
 
-  void add(const Op &op, const std::optional<Expr> &times_run) {
+  void add(const Op &op, const std::optional<Expr> &times_run, int64_t repeated) {
     const int64_t elements = elements_of(op);
     widest = std::max(widest, elements);
     if (!accesses_memory(op)) {
-      operations.add(times_run, elements * weight_of(op) / elements_at_once(op, elements));
+      operations.add(times_run,
+                     repeated * elements * weight_of(op) / elements_at_once(op, elements));
       return;
     }
-    accesses.add(times_run, std::max<int64_t>(elements / elements_of_access(op, fn_), 1));
+    accesses.add(times_run,
+                 repeated * std::max<int64_t>(elements / elements_of_access(op, fn_), 1));
   }
 };
 

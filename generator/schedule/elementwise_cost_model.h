@@ -17,7 +17,7 @@ struct BlockWork {
   int64_t threads;
   std::optional<Expr> iterations; // of all loops; nothing: no loops
   Expr waits;                     // iterations that wait for loads
-  int64_t reductions;             // outside of loops
+  int64_t reductions;             // outside of loops with a known number of iterations
   int64_t late_loads;             // outside of loops, between stores, of what all programs load
   int64_t exchanges;              // of totals in a cluster
   int64_t exchanged;              // elements that a block reads from its cluster
@@ -41,8 +41,8 @@ Traffic traffic_of(const ir::Function &canonical, const Gpu &gpu);
 
 /// `fn`: a result of canonical_form, maybe after try_batching, try_splitting_loops, try_unrolling,
 /// try_staging_loads or combine_loop_partials, with a launch of `blocks` that reads and writes so many
-/// `bytes`. Nothing if the host cannot compute the iterations of all loops, or if there is a `dot`:
-/// cost_model.h has the cost of matmuls.
+/// `bytes`. Nothing if a loop accesses tiles, and the host cannot compute its iterations; or if there
+/// is a `dot`: cost_model.h has the cost of matmuls.
 std::optional<BlockWork> work_of_blocks(const ir::Function &fn, Expr blocks, Expr bytes,
                                         const Gpu &gpu);
 

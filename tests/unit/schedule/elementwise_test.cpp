@@ -673,3 +673,50 @@ TEST_CASE("elementwise cost: each spilled word is an access of a thread, in each
   more.accesses = more.accesses + Expr::constant(3 * work.threads);
   CHECK(cost(without_loops, 12) == cost(more, 0));
 }
+
+TEST_CASE("elementwise cost: loops whose number of iterations the host does not know") {
+  // A row kernel with a loop after its sum.
+  auto kernel = [](int width, const std::string &body) {
+    std::string loop = R"( %last = while_loop %total : f32 {
+      (%c: f32)
+      %goes_on = cmp %c, %zero {pred = "gt"} : i1
+      condition %goes_on
+    } {
+      (%c.2: f32)
+      )" + body + R"(
+      yield %next
+    }
+    %to = addptr)";
+    for (size_t at; (at = loop.find('W')) != std::string::npos;)
+      loop.replace(at, 1, std::to_string(width));
+    return with(with(row_kernel(width), " %to = addptr", loop), "%to, %total", "%to, %last");
+  };
+  const std::string reduction = R"(%cs = splat %c.2 : f32[W]
+      %less = sub %cs, %sum : f32[W]
+      %next = reduce %less {axis = 0, op = "max"} : f32)";
+  auto cost = [&](int width, const std::string &body) {
+    return schedules(kernel(width, body)).back().cost;
+  };
+  auto of_rows = [&](int width, int64_t rows, int64_t n) {
+    std::optional<Expr> found = cost(width, reduction);
+    REQUIRE(found);
+    return value_of(*found, rows, n);
+  };
+  CHECK(of_rows(128, 10000, 128) < of_rows(2048, 10000, 128));
+  CHECK(of_rows(128, 10000, 128) > value_of(*schedules(row_kernel(128)).back().cost, 10000, 128));
+  CHECK(of_rows(2048, 16, 100000) < of_rows(128, 16, 100000));
+  // Larger tiles may need fewer iterations.
+  CHECK_FALSE(cost(128, "%v.2 = load %p : f32[W]\n" +
+                            with(reduction, "%less = sub %cs", "%less = sub %v.2")));
+  // The loop may wait for another program.
+  CHECK_FALSE(cost(128, "%old = atomic %first, %c.2 {op = \"add\"} : f32\n" + reduction));
+  CHECK(cost(128, "%old = load %first : f32\n" + reduction));
+  // The host knows how often the inner loop runs.
+  CHECK(cost(128, R"(for_loop %iterations {
+        (%k.2: i32)
+        %v.2 = load %p : f32[W]
+        store %p, %v.2
+        yield
+      }
+      )" + reduction));
+}
