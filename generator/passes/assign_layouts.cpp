@@ -29,6 +29,8 @@
 //            extract, reshape  each thread keeps its elements
 //            cluster_reduce    the memory layout of the store after it, over all threads of the
 //                              cluster
+//            atomic            that of its value; adjacent threads access adjacent elements if a
+//                              thread would access several, one after the other
 //
 //          Ranges, splats, broadcasts, transposes, and arithmetic on nothing else are index tiles:
 //          of a broadcast, only the smaller tile has a layout. So are loads after a cluster_reduce,
@@ -310,6 +312,23 @@ struct State {
     return is_as_wide ? wanted : memory;
   }
 
+  // A layout in which adjacent lanes access adjacent elements, for an atomic operation on a value of
+  // which each thread has at least four adjacent elements: an instruction would access single words
+  // of as many sectors as a warp has lanes. Null: the layout of the value is fine.
+  Layout layout_of_adjacent_lanes(const Op &atomic) {
+    const Value *pointers = atomic.operand(0);
+    std::optional<int> axis = is_tile(pointers) ? contiguous_axis(pointers, fn) : std::nullopt;
+    Layout own = axis && !natural(pointers) ? natural(atomic.operand(1)) : nullptr;
+    if (!own || partition_of(atomic))
+      return nullptr;
+    const int shift = axis_shift(own->shape, *axis);
+    auto has = [&](FlatIndex elements) {
+      return std::count(own->reg.begin(), own->reg.end(), elements << shift) > 0;
+    };
+    const bool is_apart = has(1) && has(2);
+    return is_apart ? shared(vector_layout(own->shape, *axis, 1, fn)) : nullptr;
+  }
+
   // Whether a buffer is that of stage_repeated_loads.
   static bool is_staged(const Value &buffer) {
     return buffer.op && buffer.op->has_variable_stages();
@@ -500,6 +519,10 @@ struct State {
       return layout_for_scan(op);
     case Opcode::gather_:
       return layout_of_gathered(op);
+    case Opcode::atomic_:
+      if (Layout adjacent = layout_of_adjacent_lanes(op))
+        return adjacent;
+      break;
     case Opcode::for_loop_:
     case Opcode::while_loop_:
       return natural(
