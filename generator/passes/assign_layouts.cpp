@@ -29,8 +29,8 @@
 //            extract, reshape  each thread keeps its elements
 //            cluster_reduce    the memory layout of the store after it, over all threads of the
 //                              cluster
-//            atomic            that of its value; adjacent threads access adjacent elements if a
-//                              thread would access several, one after the other
+//            atomic            that of its value, or a coalesced one if a thread has several
+//                              adjacent elements of the value
 //
 //          Ranges, splats, broadcasts, transposes, and arithmetic on nothing else are index tiles:
 //          of a broadcast, only the smaller tile has a layout. So are loads after a cluster_reduce,
@@ -312,10 +312,10 @@ struct State {
     return is_as_wide ? wanted : memory;
   }
 
-  // A layout in which adjacent lanes access adjacent elements, for an atomic operation on a value of
-  // which each thread has at least four adjacent elements: an instruction would access single words
-  // of as many sectors as a warp has lanes. Null: the layout of the value is fine.
-  Layout layout_of_adjacent_lanes(const Op &atomic) {
+  // A coalesced layout for an atomic operation on a value of which each thread has at least four
+  // adjacent elements. In the layout of the value, an instruction would access one word in each of
+  // many sectors. Null: the layout of the value is fine.
+  Layout coalesced_layout(const Op &atomic) {
     const Value *pointers = atomic.operand(0);
     std::optional<int> axis = is_tile(pointers) ? contiguous_axis(pointers, fn) : std::nullopt;
     Layout own = axis && !natural(pointers) ? natural(atomic.operand(1)) : nullptr;
@@ -325,8 +325,7 @@ struct State {
     auto has = [&](FlatIndex elements) {
       return std::count(own->reg.begin(), own->reg.end(), elements << shift) > 0;
     };
-    const bool is_apart = has(1) && has(2);
-    return is_apart ? shared(vector_layout(own->shape, *axis, 1, fn)) : nullptr;
+    return has(1) && has(2) ? shared(vector_layout(own->shape, *axis, 1, fn)) : nullptr;
   }
 
   // Whether a buffer is that of stage_repeated_loads.
@@ -520,8 +519,8 @@ struct State {
     case Opcode::gather_:
       return layout_of_gathered(op);
     case Opcode::atomic_:
-      if (Layout adjacent = layout_of_adjacent_lanes(op))
-        return adjacent;
+      if (Layout coalesced = coalesced_layout(op))
+        return coalesced;
       break;
     case Opcode::for_loop_:
     case Opcode::while_loop_:
