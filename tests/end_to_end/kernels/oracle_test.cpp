@@ -8,8 +8,7 @@
 // interpreted again. This skips passes without changes and GPUs with the same code.
 //
 // An ordinary run interprets after the last pass, and after a third of the other passes, by the seed
-// of the day. If the result of the last pass is wrong, it interprets after all passes, to find the
-// first wrong one.
+// of the day. If a result is wrong, it interprets after all passes, to find the first wrong one.
 //
 // The parts of a warp_specialize run in three interleavings: one of them after each pass, and all
 // three after the last pass. If tensor maps do not fit the matrices, the runtime would use another
@@ -162,34 +161,32 @@ struct Trial {
     return true;
   }
 
-  // Whether all passes keep the semantics. Reports only the first wrong pass; later passes would
-  // repeat the error. Leaves the result in `fn`. `strict`: whether accesses out of bounds count.
-  bool run_passes(const char *gpu, const Schedule &schedule, const std::string &where, bool all,
-                  ir::Function &fn, bool &strict) {
-    bool good = true;
-    strict = !test_kernel.fetches_past_the_end;
-    auto observe = [&](std::string_view pass, ir::Function &now) {
-      // This pass removes the loads past the end.
-      strict |= pass == "remove_dead_code";
-      const std::string stage = "after `" + std::string(pass) + "`" + where;
-      if (all || passes.takes(test_kernel.file + " " + variant.text + " " + stage))
-        good = good && holds(stage, now, strict);
-    };
-    run_pipeline(fn, *find_gpu(gpu), observe, schedule);
-    return good;
-  }
-
+  // Of a run that interprets after all passes, reports only the first wrong one: later passes would
+  // repeat the error.
   void run_passes(const char *gpu, const Schedule &schedule, bool in_every_turn = false) {
-    ir::Function fn = std::move(*translated());
-    bool strict = false;
     std::string where = std::string(" for sm_") + gpu + " " + text_of(schedule);
     for (Run &run : runs) // few output tiles, so that each consumer group gets one
       run.launch.num_sms = schedule.consumer_groups > 1 ? 1 : 2;
-    bool good = run_passes(gpu, schedule, where, passes.is_full(), fn, strict);
-    if (good && !holds("after all passes" + where, fn, strict)) {
+    bool good = true, strict = false;
+    auto run_all = [&](bool interprets_all) {
+      ir::Function fn = std::move(*translated());
+      strict = !test_kernel.fetches_past_the_end;
+      auto observe = [&](std::string_view pass, ir::Function &now) {
+        // This pass removes the loads past the end.
+        strict |= pass == "remove_dead_code";
+        const std::string stage = "after `" + std::string(pass) + "`" + where;
+        if (interprets_all || passes.takes(test_kernel.file + " " + variant.text + " " + stage))
+          good = good && holds(stage, now, strict);
+      };
+      run_pipeline(fn, *find_gpu(gpu), observe, schedule);
+      return fn;
+    };
+    ir::Function fn = run_all(passes.is_full());
+    good = good && holds("after all passes" + where, fn, strict);
+    if (!good && !passes.is_full()) { // finds the first wrong pass
+      good = true;
+      run_all(true);
       good = false;
-      ir::Function again = std::move(*translated());
-      run_passes(gpu, schedule, where, true, again, strict);
     }
     // The runs of some kernels have no rows of 3, 5 or 7 tiles.
     CHECK_MESSAGE((fitting > 0 || schedule.iterations > 1 || !good), test_kernel.file, " [",
