@@ -327,34 +327,13 @@ int halvings(const Memory &memory, const Matrix &x, int64_t row) {
 }
 
 std::vector<Run> halved_rows(const Variant &variant, std::mt19937 &random, const Steps &) {
+  const bool scales = variant.number("SCALES") == 1;
   std::vector<Run> runs;
   for (int n : lengths(variant))
     runs.push_back(run_of_rows(n, [&](Run &run) {
       Matrix x = add_matrix(run.memory, "x", {Elem::f32}, rows, n, distance(n, 3), &random);
-      Matrix y = add_matrix(run.memory, "y", {Elem::f32}, rows, n, distance(n, 1), nullptr);
-      run.launch.arguments = {Element::pointer(x.buffer),
-                              Element::pointer(y.buffer),
-                              integer(rows),
-                              integer(n),
-                              integer(x.ld),
-                              integer(y.ld)};
-      run.check = [=](const Memory &memory) {
-        return check_matrix(memory, y, [&](int64_t row, int64_t column) {
-          return std::ldexp(value_at(memory, x, row, column), -halvings(memory, x, row));
-        });
-      };
-    }));
-  return runs;
-}
-
-std::vector<Run> counted_halves(const Variant &variant, std::mt19937 &random, const Steps &) {
-  const bool copies = variant.number("COPY") == 1;
-  std::vector<Run> runs;
-  for (int n : lengths(variant))
-    runs.push_back(run_of_rows(n, [&](Run &run) {
-      const int of_copy = copies ? n : 0;
-      Matrix x = add_matrix(run.memory, "x", {Elem::f32}, rows, n, distance(n, 3), &random);
-      Matrix y = add_matrix(run.memory, "y", {Elem::f32}, rows, of_copy, distance(n, 1), nullptr);
+      Matrix y =
+          add_matrix(run.memory, "y", {Elem::f32}, rows, scales ? n : 0, distance(n, 1), nullptr);
       Matrix counts = add_matrix(run.memory, "counts", {Elem::i32}, 1, rows, rows, nullptr);
       run.launch.arguments = {Element::pointer(x.buffer),
                               Element::pointer(y.buffer),
@@ -365,10 +344,10 @@ std::vector<Run> counted_halves(const Variant &variant, std::mt19937 &random, co
                               integer(y.ld)};
       run.check = [=](const Memory &memory) {
         auto count_of = [&](int64_t, int64_t row) { return halvings(memory, x, row); };
-        auto copy_of = [&](int64_t row, int64_t column) {
-          return value_at(memory, x, row, column);
+        auto scaled = [&](int64_t row, int64_t column) {
+          return std::ldexp(value_at(memory, x, row, column), -halvings(memory, x, row));
         };
-        return check_matrix(memory, counts, count_of) + check_matrix(memory, y, copy_of);
+        return check_matrix(memory, counts, count_of) + check_matrix(memory, y, scaled);
       };
     }));
   return runs;
@@ -385,7 +364,6 @@ std::vector<TestKernel> softmaxes_and_losses() {
       {"kernels/softmax_inner.tc", false, inner_softmaxes, {}},
       {"kernels/softmax_masked.tc", false, masked_softmaxes, {}},
       {"kernels/softmax_backward.tc", false, softmax_gradients, {}},
-      {"tests/test_kernels/counted_halves.tc", false, counted_halves, {}},
       {"tests/test_kernels/halved_rows.tc", false, halved_rows, {}},
   };
 }
