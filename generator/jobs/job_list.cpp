@@ -185,8 +185,7 @@ std::vector<KernelJob> make_jobs(const CompileSession &session,
   parallel_for(variants.size(), session.options.jobs, [&](size_t i) {
     for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
       for (const Gpu *gpu : gpus)
-        if (variants[i].source->wants(*variants[i].choice, variants[i].front_end.kernels[k].name,
-                                      gpu))
+        if (is_wanted(variants[i], variants[i].front_end.kernels[k], {gpu}))
           for (KernelJob &job : jobs_of_kernel(session, variants[i], i, k, gpu))
             of_variants[i].push_back(std::move(job));
   });

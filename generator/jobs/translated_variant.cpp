@@ -21,6 +21,22 @@
 namespace tritonc {
 namespace {
 
+// Whether the options select the kernel in this variant for at least one of the GPUs.
+bool is_selected(const TranslatedVariant &variant, const ir::Function &function,
+                 const std::vector<const Gpu *> &gpus) {
+  auto wants = [&](const Gpu *gpu) {
+    return variant.source->wants(*variant.choice, function.name, gpu);
+  };
+  return gpus.empty() ? wants(nullptr) : llvm::any_of(gpus, wants);
+}
+
+// Whether a requirement is false for all arguments: it compares values of axes only.
+bool is_never_launched(const ir::Function &function) {
+  return llvm::any_of(function.plan.requirements, [](const Requirement &requirement) {
+    return requirement.condition == Expr::constant(0);
+  });
+}
+
 // Returns an error if two files of one library define kernels with the same name.
 std::optional<Error> find_kernel_twice(const std::vector<TranslatedVariant> &variants,
                                        const std::vector<const Gpu *> &gpus) {
@@ -148,10 +164,7 @@ FrontEndInput front_end_input(const CompileOptions &options, const TranslatedVar
 
 bool is_wanted(const TranslatedVariant &variant, const ir::Function &function,
                const std::vector<const Gpu *> &gpus) {
-  auto wants = [&](const Gpu *gpu) {
-    return variant.source->wants(*variant.choice, function.name, gpu);
-  };
-  return gpus.empty() ? wants(nullptr) : std::any_of(gpus.begin(), gpus.end(), wants);
+  return is_selected(variant, function, gpus) && !is_never_launched(function);
 }
 
 std::string name_of(const TranslatedVariant &variant, const ir::Function &function) {
@@ -160,10 +173,12 @@ std::string name_of(const TranslatedVariant &variant, const ir::Function &functi
 
 std::optional<Error> check_kernels(const CompileOptions &options, const Plan &plan,
                                    const std::vector<TranslatedVariant> &variants) {
-  std::map<std::string, bool> has_variant;
+  std::map<std::string, bool> has_variant, has_selected;
   for (const TranslatedVariant &variant : variants)
-    for (const ir::Function &kernel : variant.front_end.kernels)
+    for (const ir::Function &kernel : variant.front_end.kernels) {
       has_variant[kernel.name] |= is_wanted(variant, kernel, options.gpus);
+      has_selected[kernel.name] |= is_selected(variant, kernel, options.gpus);
+    }
   std::vector<std::string> names;
   for (const auto &[name, has] : has_variant)
     names.push_back(name);
@@ -172,7 +187,8 @@ std::optional<Error> check_kernels(const CompileOptions &options, const Plan &pl
       return Error{Message::unknown_kernel, {name, llvm::join(names, ", ")}};
   for (const auto &[name, has] : has_variant)
     if (!has && (options.kernels.empty() || llvm::is_contained(options.kernels, name)))
-      return Error{Message::kernel_left_out, {name}};
+      return Error{has_selected[name] ? Message::kernel_never_launched : Message::kernel_left_out,
+                   {name}};
   return find_kernel_twice(variants, options.gpus);
 }
 

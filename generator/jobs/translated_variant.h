@@ -26,7 +26,7 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
 FrontEndInput front_end_input(const CompileOptions &options, const TranslatedVariant &variant);
 
 /// Whether to compile the kernel in this variant for at least one of the GPUs. Empty `gpus` means
-/// any GPU.
+/// any GPU. A variant whose requirements no arguments meet is not compiled.
 bool is_wanted(const TranslatedVariant &variant, const ir::Function &function,
                const std::vector<const Gpu *> &gpus);
 

@@ -13,6 +13,7 @@
 #include "tool/output_files.h"
 #include "tool/signals.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -56,6 +57,23 @@ private:
   const PlannedKernels &planned_;
   size_t next_ = 0;
 };
+
+// Excludes the variants whose requirements no arguments meet: `planned` lacks them. Without GPUs it
+// lacks all variants.
+void leave_out_never_launched(const CompileOptions &options, const PlannedKernels &planned,
+                              Plan &plan) {
+  if (options.gpus.empty())
+    return;
+  for (SourcePlan &source : plan.sources)
+    llvm::erase_if(source.choices, [&](const VariantChoice &choice) {
+      const bool is_planned = llvm::any_of(planned.kernels, [&](const PlannedKernel &kernel) {
+        return kernel.source == source.path && kernel.variant == choice.text;
+      });
+      if (!is_planned)
+        source.left_out.push_back({choice.text, "require"});
+      return !is_planned;
+    });
+}
 
 // The number of excluded variants per reason.
 std::map<std::string, size_t> reasons(const Plan &plan) {
@@ -153,6 +171,7 @@ ExitCode run_plan(CommandLine &line) {
     return fail(*failure);
   if (print_all(planned, planned.code) != ExitCode::ok)
     return planned.code;
+  leave_out_never_launched(line.compile, planned, plan);
   return print(line.as_json ? plan_json(line.compile, plan, planned)
                             : plan_text(line.compile, plan, planned));
 }

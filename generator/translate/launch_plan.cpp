@@ -105,10 +105,26 @@ private:
   Expr binary(ast::Operator op, Expr a, Expr b) {
     if (in_grid_ && op == ast::Operator::divide)
       require(Expr::binary(Expr::Kind::eq, Expr::binary(Expr::Kind::rem, a, b), Expr::constant(0)));
+    if (op == ast::Operator::logical_and || op == ast::Operator::logical_or)
+      return logical(op, std::move(a), std::move(b));
+    return Expr::binary(*plan_kind(op), std::move(a), std::move(b));
+  }
+
+  // Each operand is 0 or 1. If one of them is constant, it decides, or the other one does.
+  Expr logical(ast::Operator op, Expr a, Expr b) {
+    const Expr decisive = Expr::constant(op == ast::Operator::logical_or);
+    if (a == decisive || b == decisive)
+      return decisive;
+    if (a.kind == Expr::Kind::constant)
+      return b;
+    if (b.kind == Expr::Kind::constant)
+      return a;
     return Expr::binary(*plan_kind(op), std::move(a), std::move(b));
   }
 
   void require(Expr condition) {
+    if (condition.kind == Expr::Kind::constant && condition.value != 0)
+      return; // a condition of tuned values, which holds
     std::string text = text_of(condition, 0);
     auto has_text = [&](const Requirement &known) { return known.text == text; };
     if (std::none_of(plan_.requirements.begin(), plan_.requirements.end(), has_text))

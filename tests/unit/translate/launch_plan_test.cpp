@@ -70,6 +70,11 @@ TEST_CASE("launch_plan: folds constants and keeps needed parentheses") {
       {"!(M == N) || -M < min(N, 3)", "!(M == N) || -M < min(N, 3)"},
       {"cdiv(M, TM) <= 65535", "cdiv(M, 32) <= 65535"},
       {"(long)M * N < 1000", "M * N < 1000"},
+      {"TM == 32", ""}, // always
+      {"TM == 31", "0"},
+      {"TM == 31 && M > 5", "0"},
+      {"M > 5 || TM == 32", ""},
+      {"TM == 31 || M > 5", "M > 5"},
   };
   for (const auto &[source, text] : cases) {
     CAPTURE(source);

@@ -231,6 +231,40 @@ TEST_CASE("compile: library has only selected variants and values") {
   CHECK(contains(result.diagnostics_text, "exclude all variants of kernel `two`"));
 }
 
+TEST_CASE("compile: omits a variant whose requirements no arguments meet") {
+  TemporaryFolder files;
+  const std::string source = R"(
+#pragma tritonc tune(SIZE: 64, 128, 256)
+#pragma tritonc require(SIZE == LEAST || (SIZE < 200 && n > 5))
+#pragma tritonc grid(n / SIZE)
+__global__ void one(float *x, int n) {
+  float *p[SIZE] = x + get_program_id(0) * SIZE + 0 ... SIZE;
+  *p = 1;
+}
+)";
+  auto compiled = [&](const char *least) {
+    return compile({.sources = {files.write("one.tc", source)},
+                    .defines = {{"LEAST", least}},
+                    .variants = least == std::string("0") ? "SIZE=256" : "",
+                    .gpus = {find_gpu("80")},
+                    .name = "library"});
+  };
+  CompileResult result = compiled("64");
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics_text);
+  Texts found;
+  for (const Variant &variant : result.library.kernels[0].variants) {
+    std::string text = std::to_string(variant.values[0]);
+    for (const Requirement &requirement : variant.plan.requirements)
+      text += "; " + requirement.text;
+    found.push_back(text);
+  }
+  // The requirement of SIZE = 64 always holds.
+  CHECK(found == Texts{"0; n % 64 == 0", "1; n > 5; n % 128 == 0"});
+  result = compiled("0");
+  CHECK(result.code == ExitCode::usage);
+  CHECK(contains(result.diagnostics_text, "no arguments meet the requirements of kernel `one`"));
+}
+
 TEST_CASE("--variant-file: lists variants") {
   TemporaryFolder files;
   std::string path = files.write("two.tc", two_kernels);
