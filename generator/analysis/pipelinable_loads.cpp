@@ -5,6 +5,8 @@
 
 #include "analysis/pipelinable_loads.h"
 
+#include "analysis/memory_access.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -22,8 +24,7 @@ bool stores_to_memory(Block &block) {
 
 // Returns whether no store of the kernel can change the memory at `pointer`.
 bool never_changes(const Function &fn, const Value *pointer) {
-  while (pointer->op && pointer->op->is(Opcode::addptr_))
-    pointer = pointer->op->operand(0);
+  pointer = root_of(pointer);
   return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
     return parameter.value == pointer && parameter.read_only && parameter.no_alias;
   });
@@ -39,9 +40,9 @@ std::optional<PipelinableLoad> pipelinable_loads(Function &fn, Block &body, Op *
     return std::nullopt;
   Value *mask = load->operand_or_null(1), *other = load->operand_or_null(2);
   std::set<const Value *> given = {body.arguments[0]};
-  bool movable = load->operand(0)->type.is_view() && can_clone(load->operand(0), &body, given) &&
+  bool movable = load->result()->type.is_tile() && can_clone(load->operand(0), &body, given) &&
                  (!mask || can_clone(mask, &body, given)) && (!other || is_zero(other));
-  if (!movable || (stores_to_memory(body) && !never_changes(fn, load->operand(0)->op->operand(0))))
+  if (!movable || (stores_to_memory(body) && !never_changes(fn, load->operand(0))))
     return std::nullopt;
   return PipelinableLoad{load, store, store->operand(1)};
 }

@@ -18,7 +18,7 @@ struct PipelinableLoad {
 };
 
 /// The pipelinable loads directly in `loop`, a for_loop:
-/// - their views and masks depend only on the loop counter
+/// - their addresses and masks depend only on the loop counter
 /// - masked-off elements are zero
 /// - no store in the loop changes the memory that they read
 /// - the loop allocates the buffer

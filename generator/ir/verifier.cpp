@@ -229,7 +229,8 @@ struct Verifier {
   void into_buffer(const Op &op) {
     const Type &tile = op.operand(0)->type;
     if (op.is(Opcode::async_copy_)) {
-      check(tile.is_view(), "async_copy reads a view");
+      check(tile.is_view() || (tile.is_tile() && tile.is_pointer()),
+            "async_copy reads a view or a tile of pointers");
       check(op.operand(3)->type == Type::scalar(Elem::i1), "the copy condition is a scalar i1");
       if (const Value *mask = op.operand_or_null(4))
         check(mask->type.elem == Elem::i1 &&

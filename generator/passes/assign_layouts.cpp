@@ -710,7 +710,9 @@ struct State {
     Layout layout = shared(transposes ? transposing_layout(view->type.shape, order, fn.warps)
                                       : blocked_layout(view->type.shape, order,
                                                        int(op->get(attr::vector_)), fn.warps));
-    view->type = view->type.with_layout(layout);
+    if (view->type.is_view())
+      view->type = view->type.with_layout(layout);
+    demand_operand(op, 0, layout); // a tile of pointers
     demand_operand(op, 4, layout);
   }
 

@@ -22,7 +22,9 @@
 // Ensures: nothing that later passes need.
 // Limits:  the outer loop contains one loop, whose number of iterations it does not change, and
 //          otherwise only indices and masks. It only hands its carried values to the inner loop.
-//          Loops with a dot stay: K tiles and software pipelines belong to the inner loop.
+//          Loops with a dot stay if they load through views only: TMA and longer K tiles need the
+//          inner loop. Tiles of pointers have neither, and a short inner loop would leave
+//          pipeline_loops too few iterations.
 //
 // Tested by tests/unit/passes/collapse_loops/.
 
@@ -46,11 +48,15 @@ bool is_index_computation(const Op &op) {
          });
 }
 
-bool has_dot(const Block &block) {
-  return std::any_of(block.ops.begin(), block.ops.end(), [](const Op *op) {
-    return op->is(Opcode::dot_) || std::any_of(op->blocks.begin(), op->blocks.end(),
-                                               [](const Block *inner) { return has_dot(*inner); });
+// Whether `block` has a dot, and loads all tiles through views.
+bool multiplies_views(Block &block) {
+  bool has_dot = false, has_pointers = false;
+  for_each_op(block, [&](const Op &op) {
+    has_dot |= op.is(Opcode::dot_);
+    has_pointers |=
+        op.is(Opcode::load_) && op.result()->type.is_tile() && op.operand(0)->type.is_pointer();
   });
+  return has_dot && !has_pointers;
 }
 
 // The only loop in the body of `outer`; null if there is none, or something else but indices.
@@ -127,7 +133,7 @@ void collapse_loops(Function &fn) {
   for (size_t i = loops.size(); i-- > 0;) {
     Op *outer = loops[i], *inner = find_inner_loop(*outer);
     if (inner && can_clone(inner->operand(0), outer->blocks[0], {}) &&
-        hands_over_carried_values(*outer, *inner) && !has_dot(*inner->blocks[0]))
+        hands_over_carried_values(*outer, *inner) && !multiplies_views(*inner->blocks[0]))
       collapse(fn, *outer, *inner);
   }
 }

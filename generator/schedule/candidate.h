@@ -21,7 +21,7 @@ struct Candidate {
   /// The input of `cost`, if the cost also depends on the number of blocks per SM. Once the code
   /// exists, cost_of_elementwise or cost_of_copies computes the cost again from it.
   std::optional<BlockWork> work = {};
-  std::optional<CopiesThroughRegisters> copies = {};
+  std::optional<CopyingMatmul> copies = {};
 };
 
 /// The candidate for `schedule`, which does `work`; its cost is that of the estimated occupancy.

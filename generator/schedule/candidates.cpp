@@ -66,31 +66,39 @@ void append_comparable(std::vector<Candidate> &candidates, std::vector<Candidate
       candidates.push_back(std::move(candidate));
 }
 
-// The baseline beside `others`, on GPUs with wgmma. It has no cost if `others` have none, and for
+// The baseline that copies through registers, with its cost. Split-K comes before it.
+std::vector<Candidate> copying_baseline(const MatmulSetting &setting, const Problem &problem,
+                                        const Gpu &gpu) {
+  const Shape accumulator = setting.accumulator();
+  const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
+  CopyingMatmul copies = {accumulator, step, problem, &gpu.costs->copies};
+  const int64_t threads = 32 * warps_for_tile(accumulator[0] * accumulator[1]);
+  Expr cost = cost_of_copies(copies, threads, number(1));
+  std::vector<Candidate> candidates = split_k_of_copies(setting, copies, gpu);
+  candidates.push_back({.schedule = {}, .cost = std::move(cost), .copies = std::move(copies)});
+  return candidates;
+}
+
+// The baseline beside `others`. On GPUs with wgmma it has no cost if `others` have none, and for
 // operands with which it was not measured: those of other sizes than 16 bits, and those that
-// cp.async can copy if `others` contain schedules without TMA. Split-K comes before it if it copies
-// through registers.
+// cp.async can copy if `others` contain schedules without TMA. These are then faster. Alone, it has a
+// cost with gathered operands, so that variants can be compared.
 std::vector<Candidate> baseline_beside(const std::vector<Candidate> &others,
                                        const MatmulSetting &setting,
                                        const std::optional<Problem> &problem, const Gpu &gpu) {
-  if (!has_costs(others) || problem->bytes != 2)
-    return {{}};
-  const Shape accumulator = setting.accumulator();
-  const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
-  if (copies_through_registers(setting, gpu)) {
-    CopiesThroughRegisters copies = {accumulator, step, *problem};
-    const int64_t threads = 32 * warps_for_tile(accumulator[0] * accumulator[1]);
-    Expr cost = cost_of_copies(copies, threads, number(1));
-    std::vector<Candidate> candidates = split_k_of_copies(setting, copies, gpu);
-    candidates.push_back({.schedule = {}, .cost = std::move(cost), .copies = std::move(copies)});
-    return candidates;
-  }
+  const bool is_comparable =
+      problem && problem->bytes == 2 && (others.empty() ? problem->is_gathered : has_costs(others));
+  if (gpu.has_wgmma && is_comparable && copies_through_registers(setting, gpu))
+    return copying_baseline(setting, *problem, gpu);
+  if (!gpu.has_wgmma || others.empty())
+    return {baseline_schedule(setting, problem, gpu)};
   bool by_threads = std::any_of(others.begin(), others.end(), [](const Candidate &candidate) {
-    return candidate.schedule.producer_warps > 0;
+    return candidate.schedule.producer_warps > 0 || candidate.copies;
   });
-  if (by_threads)
+  if (!is_comparable || by_threads)
     return {{}};
-  return {{.schedule = {}, .cost = cost_of_baseline(accumulator, step, *problem)}};
+  const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
+  return {{.schedule = {}, .cost = cost_of_baseline(setting.accumulator(), step, *problem)}};
 }
 
 // A schedule that runs a program per block as `fn`, which is the kernel with this schedule. Nothing
@@ -158,7 +166,11 @@ std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
     if (candidates.empty() || may_lack_maps(canonical))
       append_comparable(candidates,
                         warp_specialized_schedules(setting, problem, gpu.costs->by_threads, gpu));
-    // All warps do the same: for small matmuls, and for matmuls with few rows.
+    // All warps do the same, if neither can load the operands.
+    if (candidates.empty())
+      if (std::optional<Candidate> gathered = gathered_wgmma_schedule(setting, problem, gpu))
+        candidates.push_back(std::move(*gathered));
+    // All warps do the same, too, for small matmuls, and for matmuls with few rows.
     if (has_costs(candidates))
       for (auto schedule : {multistage_wgmma_schedule, one_block_per_sm_schedule})
         if (std::optional<Candidate> found = schedule(setting, *problem, gpu))
@@ -174,11 +186,7 @@ std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
     if (std::optional<Candidate> coarsened = coarsened_schedule(setting, *problem, gpu))
       candidates.push_back(std::move(*coarsened));
   }
-  // The baseline.
-  if (!gpu.has_wgmma || candidates.empty())
-    candidates.push_back(baseline_schedule(setting, problem, gpu));
-  else
-    append(candidates, baseline_beside(candidates, setting, problem, gpu));
+  append(candidates, baseline_beside(candidates, setting, problem, gpu));
   return candidates;
 }
 

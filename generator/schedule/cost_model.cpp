@@ -172,28 +172,51 @@ Expr extent_of(const LoadedOperand &operand, size_t axis, Expr of_tiles) {
   return of_tiles;
 }
 
-} // namespace
+// Whether each element of the operand is another element in memory. A tile of pointers may load an
+// element many times, such as a pixel of a convolution.
+bool is_read_once(const LoadedOperand &operand) { return operand.load->operand(0)->type.is_view(); }
 
-std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) {
-  std::optional<Expr> iterations = host_expression(setting.matmul.loop->operand(0));
-  if (!iterations || !setting.axes[0] || !setting.axes[1])
-    return std::nullopt;
-  const Type &a = setting.matmul.dot->operand(0)->type;
-  const LoadedOperand *operands = setting.matmul.operands;
-  Expr rows =
-      extent_of(operands[0], 0, programs(*setting.axes[0]) * number(setting.accumulator()[0]));
-  Expr columns =
-      extent_of(operands[1], 1, programs(*setting.axes[1]) * number(setting.accumulator()[1]));
-  Expr k = *iterations * number(a.shape[1]);
+// The rows of A, or the columns of B, in all programs along the operand's axis of the grid.
+Expr extent_of(const MatmulSetting &setting, size_t operand) {
+  Expr of_tiles = programs(*setting.axes[operand]) * number(setting.accumulator()[operand]);
+  return extent_of(setting.matmul.operands[operand], operand, std::move(of_tiles));
+}
+
+Expr elements_of_matrices(const MatmulSetting &setting, const Expr &k) {
+  Expr rows = extent_of(setting, 0), columns = extent_of(setting, 1);
   Expr elements = (rows + columns) * k + rows * columns;
   for (size_t axis : batch_axes(setting))
     elements = std::move(elements) * programs(axis);
-  return Problem{.elements = std::move(elements),
+  return elements;
+}
+
+// The elements of the result, and of an operand that is not gathered.
+Expr elements_beside_gathers(const MatmulSetting &setting, const Expr &k) {
+  const Shape &accumulator = setting.accumulator();
+  Expr elements = all_programs() * number(accumulator[0] * accumulator[1]);
+  for (size_t operand : {0, 1})
+    if (is_read_once(setting.matmul.operands[operand]) && setting.axes[operand])
+      elements = std::move(elements) + extent_of(setting, operand) * k;
+  return elements;
+}
+
+} // namespace
+
+std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) {
+  const LoadedOperand *operands = setting.matmul.operands;
+  const bool is_gathered = !is_read_once(operands[0]) || !is_read_once(operands[1]);
+  std::optional<Expr> iterations = host_expression(setting.matmul.loop->operand(0));
+  if (!iterations || (!is_gathered && (!setting.axes[0] || !setting.axes[1])))
+    return std::nullopt;
+  const Type &a = setting.matmul.dot->operand(0)->type;
+  Expr k = *iterations * number(a.shape[1]);
+  return Problem{.elements = is_gathered ? elements_beside_gathers(setting, k)
+                                         : elements_of_matrices(setting, k),
                  .k = std::move(k),
-                 .unaligned = {is_unaligned(setting.matmul.operands[0]),
-                               is_unaligned(setting.matmul.operands[1])},
-                 .axes = {*setting.axes[0], *setting.axes[1]},
+                 .unaligned = {is_unaligned(operands[0]), is_unaligned(operands[1])},
+                 .axes = {setting.axes[0].value_or(0), setting.axes[1].value_or(1)},
                  .bytes = bytes_of(a.elem),
+                 .is_gathered = is_gathered,
                  .costs = gpu.costs};
 }
 
@@ -262,11 +285,10 @@ Expr cost_of_baseline(const Shape &accumulator, int64_t step, const Problem &pro
 }
 
 // The loads of a K iteration wait for memory. Other blocks on the SM use the time, so waves count.
-Expr cost_of_copies(const CopiesThroughRegisters &copies, int64_t threads, Expr resident,
-                    int64_t spilled) {
+Expr cost_of_copies(const CopyingMatmul &copies, int64_t threads, Expr resident, int64_t spilled) {
   constexpr int64_t picoseconds = 1000; // per nanosecond
   const Problem &problem = copies.problem;
-  const MeasuredCopies &times = problem.costs->copies;
+  const MeasuredCopies &times = *copies.times;
   const int64_t elements = copies.accumulator[0] * copies.accumulator[1];
   const int64_t copied = (copies.accumulator[0] + copies.accumulator[1]) * copies.step;
   Expr iterations = div_up(problem.k, number(copies.step)), blocks = all_programs();
@@ -283,8 +305,9 @@ Expr cost_of_copies(const CopiesThroughRegisters &copies, int64_t threads, Expr 
   Expr wave = iterations * number(times.iteration * picoseconds + copied / threads * times.copied) +
               number(times.rest * picoseconds);
   const auto multiplied = int64_t(double(elements * copies.step) * times.multiplied);
-  Expr program = iterations * number(multiplied + spilled / 4 * threads * times.spilled) +
-                 number(elements * times.stored);
+  Expr program =
+      iterations * number(multiplied + threads * (times.thread + spilled / 4 * times.spilled)) +
+      number(elements * times.stored);
   Expr by_steps = div_up(std::move(waves) * std::move(wave) +
                              div_up(std::move(blocks), num_sms()) * std::move(program),
                          number(picoseconds));

@@ -20,6 +20,7 @@ struct Problem {
   Expr unaligned[2]; // of A and B: 1 if rows do not start at multiples of 32 bytes, else 0
   size_t axes[2];    // of the grid, along M and along N
   int64_t bytes;
+  bool is_gathered;        // an operand is loaded through a tile of pointers
   const CostTables *costs; // of the GPU
 };
 
@@ -46,18 +47,19 @@ Expr cost_of_split_k_partials(const Schedule &first, const MeasuredTile &tile,
 /// schedules. `accumulator`: the shape of a program's accumulator. `step`: the K tile.
 Expr cost_of_baseline(const ir::Shape &accumulator, int64_t step, const Problem &problem);
 
-/// A matmul with 16-bit operands that cp.async cannot copy: they go through registers. A block runs
-/// one program, or with split-K a part of its K loop.
-struct CopiesThroughRegisters {
+/// A matmul with 16-bit operands whose copies take most of the time: they go through registers, or
+/// cp.async gathers them. A block runs one program, or with split-K a part of its K loop.
+struct CopyingMatmul {
   ir::Shape accumulator; // of a program
   int64_t step;          // the K tile
   Problem problem;
+  const MeasuredCopies *times;
   std::optional<Schedule> reduction = {}; // the second launch of split-K
 };
 
 /// The cost of these launches, with `resident` blocks per SM at a time. `threads`: of a block.
 /// `spilled`: bytes that the code of a thread stores to and loads from local memory.
-Expr cost_of_copies(const CopiesThroughRegisters &copies, int64_t threads, Expr resident,
+Expr cost_of_copies(const CopyingMatmul &copies, int64_t threads, Expr resident,
                     int64_t spilled = 0);
 
 /// The same as cost_of_baseline for the schedule with one block per SM.

@@ -15,6 +15,7 @@
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/stage_operands.h"
+#include "schedule/cost_formulas.h"
 #include "schedule/legality.h"
 
 #include <algorithm>
@@ -134,6 +135,23 @@ std::optional<Candidate> wgmma_schedule(const Function &canonical, const Gpu &gp
   return found ? std::optional(Candidate{.schedule = schedule}) : std::nullopt;
 }
 
+std::optional<Candidate> gathered_wgmma_schedule(const MatmulSetting &setting,
+                                                 const std::optional<Problem> &problem,
+                                                 const Gpu &gpu) {
+  std::optional<Candidate> candidate = wgmma_schedule(setting.fn, gpu);
+  if (!candidate)
+    return std::nullopt;
+  Function tried = clone(setting.fn);
+  if (!has_enough_stages(tried, gpu, candidate->schedule) || !copies_whole_chunks(tried))
+    return std::nullopt;
+  if (problem) {
+    const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
+    candidate->copies = {setting.accumulator(), step, *problem, &gpu.costs->gathered};
+    candidate->cost = cost_of_copies(*candidate->copies, 32 * tried.warps, number(1));
+  }
+  return candidate;
+}
+
 std::optional<Candidate> one_block_per_sm_schedule(const MatmulSetting &setting,
                                                    const Problem &problem, const Gpu &gpu) {
   constexpr int64_t rows_of_step = 2, rows_of_wgmma = 64;
@@ -157,7 +175,7 @@ bool copies_through_registers(const MatmulSetting &setting, const Gpu &gpu) {
   pipeline_loops(tried, gpu, {});
   bool found = false;
   for_each_op(*tried.body, [&](const Op &op) {
-    found |= op.is(Opcode::load_) && op.operand(0)->type.is_view() && op.parent != tried.body;
+    found |= op.is(Opcode::load_) && op.result()->type.is_tile() && op.parent != tried.body;
   });
   return found;
 }

@@ -26,6 +26,13 @@ std::optional<Candidate> multistage_wgmma_schedule(const MatmulSetting &setting,
 /// canonical_form.
 std::optional<Candidate> wgmma_schedule(const ir::Function &canonical, const Gpu &gpu);
 
+/// The same for a matmul whose operands TMA and producer warps cannot load, such as the pixels of a
+/// convolution. cp.async must copy both operands, 16 bytes at a time. It has a cost if `problem` is
+/// known.
+std::optional<Candidate> gathered_wgmma_schedule(const MatmulSetting &setting,
+                                                 const std::optional<Problem> &problem,
+                                                 const Gpu &gpu);
+
 /// One program per block and one block per SM, for programs with too few rows for wgmma. Reading B
 /// takes most of the time, so as many copies as possible are in flight. The operands are those of
 /// multistage_wgmma_schedule. Nothing if the function cannot have this schedule.

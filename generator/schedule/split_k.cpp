@@ -54,8 +54,8 @@ std::optional<SplitK> split_k_launches(const MatmulSetting &setting, Schedule fi
   return SplitK{std::move(first), std::move(second)};
 }
 
-std::vector<Candidate> split_k_of_copies(const MatmulSetting &setting,
-                                         CopiesThroughRegisters copies, const Gpu &gpu) {
+std::vector<Candidate> split_k_of_copies(const MatmulSetting &setting, CopyingMatmul copies,
+                                         const Gpu &gpu) {
   const int64_t elements = copies.accumulator[0] * copies.accumulator[1];
   const int warps = warps_for_tile(elements), accumulators = int(elements / (32 * warps));
   Schedule first{.kind = Schedule::Kind::split_loop,

@@ -20,7 +20,7 @@ struct SplitK {
 std::optional<SplitK> split_k_launches(const MatmulSetting &setting, Schedule first);
 
 /// The launches that divide the baseline among blocks. Nothing if the loop cannot be divided.
-std::vector<Candidate> split_k_of_copies(const MatmulSetting &setting,
-                                         CopiesThroughRegisters copies, const Gpu &gpu);
+std::vector<Candidate> split_k_of_copies(const MatmulSetting &setting, CopyingMatmul copies,
+                                         const Gpu &gpu);
 
 } // namespace tritonc

@@ -42,8 +42,8 @@ struct MeasuredPrograms {
   int64_t launch;      // ns, once
 };
 
-/// The times of programs that copy their operands of 2 bytes through registers. A wave is the blocks
-/// that run at the same time.
+/// The times of programs whose copies of operands of 2 bytes take most of the time. A wave is the
+/// blocks that run at the same time.
 struct MeasuredCopies {
   int64_t launch;    // ns, once
   int64_t iteration; // ns of a wave, per K iteration
@@ -52,6 +52,7 @@ struct MeasuredCopies {
   double multiplied; // ps of an SM, per multiplication of two elements
   int64_t stored;    // ps of an SM, per element of the result
   int64_t spilled;   // ps of an SM, per K iteration and word that a thread spills
+  int64_t thread;    // ps of an SM, per K iteration and thread
 };
 
 /// The times of kernels without a matmul.
@@ -81,7 +82,8 @@ struct CostTables {
   MeasuredTile coarsened;                   // multistage, mma
   MeasuredTile multistage_wgmma;
   MeasuredPrograms programs_without_wgmma, programs_beside_wgmma;
-  MeasuredCopies copies;
+  MeasuredCopies copies;   // through registers
+  MeasuredCopies gathered; // by cp.async, multiplied by wgmma
   ElementwiseTimes elementwise;
 
   int64_t launch;                    // ns before a warp-specialized kernel starts

@@ -347,6 +347,34 @@ Run gated(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
+// Rows of A that wrap around, so the programs gather them. Neither M nor K is a multiple of the tile.
+Run circular(const Variant &variant, std::mt19937 &random, int steps) {
+  constexpr int64_t taps = 3;
+  const int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN");
+  const int64_t k = std::max(steps * variant.number("TK") - 8, 0);
+  Run run;
+  run.text = "K=" + std::to_string(k);
+  const Numbers type = {variant.type()};
+  Matrix a = add_matrix(run.memory, "A", type, m, k, k + 8, &random);
+  Matrix b = add_matrix(run.memory, "B", type, taps * k, n, n + 8, &random);
+  Matrix c = add_matrix(run.memory, "C", {Elem::f32}, m, n, n + 3, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
+                          Element::pointer(c.buffer)};
+  for (int64_t number : {m, n, k, taps, a.ld, b.ld, c.ld})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double sum = 0;
+      for (int64_t t = 0; t < taps; t++)
+        for (int64_t i = 0; i < k; i++)
+          sum += value_at(memory, a, (row + t) % m, i) * value_at(memory, b, t * k + i, column);
+      return sum;
+    });
+  };
+  return run;
+}
+
 // Whole tiles of C = (scale A) B, with 8-bit integers A.
 Run scaled(const Variant &variant, std::mt19937 &random, int steps) {
   const int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN");
@@ -389,6 +417,7 @@ std::vector<TestKernel> more_products() {
       {"kernels/matmul_masked.tc", false, of_any_size, any, Schedules::all, 5},
       {"kernels/matmul_split.tc", false, split, any, Schedules::plain},
       {"kernels/matmul_strided.tc", false, products<strided>, any, Schedules::plain},
+      {"tests/test_kernels/circular_convolution.tc", false, products<circular>, any},
       {"tests/test_kernels/gated_matmul.tc", false, products<gated>, any, Schedules::plain},
       {"tests/test_kernels/heads_matmul.tc", false, products<heads>, any},
       {"tests/test_kernels/residual_matmul.tc", false, products<residual>, any},

@@ -7,7 +7,7 @@
 layout NT, so rows that do not start at multiples of 32 bytes are common. The fit changes one constant at a
 time, and keeps what makes the images with low costs faster; other constants of the model stay as they are.
 Problems of kind "odd" have odd sizes and any layout. They are for `copies`, the baseline whose copies go
-through registers, and for `by_threads`.
+through registers, and for `by_threads`. Problems of kind "gathered" are convolutions. They are for `gathered`.
 
 Measuring needs PyTorch and a GPU, the rest is pure Python.
 """
@@ -21,7 +21,7 @@ import sys
 import time
 
 SMS, CLUSTER_GROUP = 132, 18
-KINDS = ("matmul", "masked", "thin", "batched", "odd")
+KINDS = ("matmul", "masked", "thin", "batched", "odd", "gathered")
 # step, rest and min_time of a tile, as in MeasuredTile
 TILES = {
     "128x256": [804, 1354, 0], "128x256 multicast 2": [846, 1420, 0], "128x128 ping-pong": [390, 642, 1684],
@@ -32,9 +32,10 @@ TILES = {
 }
 OTHERS = {"row": 1830, "unaligned_row": 2740, "reduction_bytes_per_ns": 1290, "reduction_bytes_per_block": 12,
           "baseline": 1.53}
-# MeasuredCopies; step and rest of the tiles by_threads; the registers and the shared memory of an SM
+# MeasuredCopies of `copies` and of `gathered`, whose other times are 0; step and rest of the tiles by_threads; the registers and the shared memory of an SM
 COPIES = {"launch": 2720, "iteration": 414, "copied": 22980, "rest": 467, "multiplied": 0.219, "stored": 98,
-          "spilled": 136}
+          "spilled": 136, "thread": 0}
+GATHERED = {"iteration": 203, "rest": 3705, "multiplied": 0.257, "thread": 665}
 BY_THREADS = {"128x256": [2641, 4750], "128x128": [1100, 2578], "64x128": [972, 2015], "64x64": [746, 1765]}
 REGISTERS, SHARED_BYTES, THREADS = 65536, 227 * 1024, 2048
 LAUNCH, BYTES_PER_NS, BASELINE_LAUNCH, BASELINE_BYTES_PER_NS, REDUCTION_LAUNCH = 1300, 3800, 930, 3000, 2000
@@ -69,6 +70,56 @@ def drawn(generator, kind):
             return dict(kind=kind, B=batch, M=m, N=n, K=k)
 
 
+def drawn_convolution(generator):
+    """A random convolution: K channels are a multiple of 8, the other sizes are log-uniform."""
+    def size(low, high, step=1):
+        return max(step, round(low * (high / low) ** generator.random() / step) * step)
+
+    while True:
+        problem = dict(kind="gathered", images=size(1, 64), side=size(7, 160), K=size(16, 1024, 8),
+                       N=size(16, 1024), window=generator.choice((2, 3, 3, 5)), stride=generator.choice((1, 1, 2)))
+        problem["out"] = (problem["side"] - 1) // problem["stride"] + 1
+        problem.update(B=1, M=problem["images"] * problem["out"]**2, taps=problem["window"]**2)
+        flops = 2 * problem["M"] * problem["N"] * problem["K"] * problem["taps"]
+        if 2**26 <= flops <= 2**37 and problem["images"] * problem["side"]**2 * problem["K"] <= 2**28:
+            return problem
+
+
+def measure_convolution(library, timer, generator):
+    """A random convolution, with the times of the images that gather."""
+    import torch
+
+    from bench.kernels import LaunchError
+
+    problem = drawn_convolution(generator)
+    images, side, c, k, window, out = (problem[name] for name in ("images", "side", "K", "N", "window", "out"))
+    x, f, y = (torch.rand(*shape, device="cuda").half() for shape in (
+        (images, side, side, c), (k, window, window, c), (images, out, out, k)))
+    kernel = library.kernel("conv2d_half_nhwc")
+    launch = kernel.bind(X=x, F=f, Y=y, N=images, C=c, H=side, W=side, K=k, R=window, S=window, P=out, Q=out,
+                         stride_h=problem["stride"], stride_w=problem["stride"], pad_h=window // 2,
+                         pad_w=window // 2, dilation_h=1, dilation_w=1)
+    problem["gathers"] = gathers = []
+    for image in kernel.images():
+        if str(image).split(" / ")[2] != "multistage wgmma":
+            continue
+        kernel.object = image.object
+        try:
+            launch()
+        except LaunchError:
+            continue
+        gathers.append(dict(facts_of(image), us=1e6 * timer.quick(lambda _: launch())))
+    return problem
+
+
+def facts_of(image):
+    """What the cost of an image depends on. Its choice ends with TM, TN and TK."""
+    info = image.info
+    return dict(choice=image.choice[-3:], threads=info.threads, registers=info.registers,
+                shared=info.shared_bytes + info.static_shared_bytes,
+                spilled=(info.spill_stores + info.spill_loads) // 4)
+
+
 def measure(folder, out, seconds, kinds):
     import torch
 
@@ -80,7 +131,12 @@ def measure(folder, out, seconds, kinds):
     end = time.monotonic() + seconds
     with open(out, "w", encoding="utf-8") as file:
         while time.monotonic() < end:
-            problem = drawn(generator, generator.choice(kinds))
+            kind = generator.choice(kinds)
+            if kind == "gathered":
+                problem = measure_convolution(library, timer, generator)
+                file.write(json.dumps(problem) + "\n")
+                continue
+            problem = drawn(generator, kind)
             b, m, n, k = (problem[name] for name in "BMNK")
             a, y, c = (torch.rand(b, *shape, device="cuda").half() for shape in ((m, k), (n, k), (m, n)))
             arguments = dict(A=a, B=y, C=c, M=m, N=n, K=k, lda=k, ldb=k, ldc=n)
@@ -101,11 +157,7 @@ def measure(folder, out, seconds, kinds):
                 microseconds = 1e6 * timer.quick(lambda _: launch())
                 times[name] = min(times.get(name, math.inf), microseconds)
                 if problem["kind"] == "odd" and name == "baseline":
-                    info = image.info
-                    copies.append(dict(choice=image.choice, us=microseconds, threads=info.threads,
-                                       registers=info.registers,
-                                       shared=info.shared_bytes + info.static_shared_bytes,
-                                       spilled=(info.spill_stores + info.spill_loads) // 4))
+                    copies.append(dict(facts_of(image), us=microseconds))
             file.write(json.dumps(dict(problem, times=times, copies=copies)) + "\n")
 
 
@@ -160,19 +212,21 @@ def cost(problem, name, tiles, others):
 
 
 def cost_of_copies(problem, image, times):
-    """The cost in ns of a launch of the baseline that copies through registers."""
+    """The cost in ns of a launch of the baseline that copies through registers, or that gathers."""
+    times = {"launch": 0, "copied": 0, "stored": 0, "spilled": 0, "thread": 0, **times}
     (rows, columns, step), threads = image["choice"], image["threads"]
     b, m, n, k = (problem[key] for key in "BMNK")
+    taps = problem.get("taps", 1)
     resident = max(1, min(REGISTERS // (image["registers"] * threads), THREADS // threads,
                           SHARED_BYTES // (image["shared"] + 1024)))
-    programs, iterations = divided(m, rows) * divided(n, columns) * b, divided(k, step)
+    programs, iterations = divided(m, rows) * divided(n, columns) * b, divided(k, step) * taps
     wave = (iterations * (times["iteration"] + (rows + columns) * step // threads * times["copied"] / 1000)
             + times["rest"])
     program = (iterations * (rows * columns * step * times["multiplied"]
-                             + image["spilled"] * threads * times["spilled"])
+                             + threads * (times["thread"] + image["spilled"] * times["spilled"]))
                + rows * columns * times["stored"]) / 1000
     steps = divided(programs, SMS * resident) * wave + divided(programs, SMS) * program
-    bytes_of_all = 2 * b * (m * k + k * n + m * n)
+    bytes_of_all = 2 * b * ((0 if "taps" in problem else m * k) + k * taps * n + m * n)
     return times["launch"] + max(steps, bytes_of_all / BASELINE_BYTES_PER_NS) + steps / 16
 
 
@@ -261,6 +315,32 @@ def fit_odd(problems, seconds, generator):
     return copies, by_threads, best
 
 
+def loss_of_gathers(problems, times):
+    """As loss_of_odd, for the images that gather."""
+    choices, errors = 0.0, []
+    for problem in problems:
+        costs = [(cost_of_copies(problem, image, times), image["us"]) for image in problem["gathers"]]
+        choices += math.log(min(costs)[1] / min(us for _, us in costs)) / len(problems)
+        errors += [abs(math.log(cost / (1000 * us))) for cost, us in costs]
+    return choices, sum(errors) / len(errors)
+
+
+def fit_gathers(problems, seconds, generator):
+    """GATHERED with the least loss that was found in half of the problems, and the loss in the others."""
+    half, times = len(problems) // 2, dict(GATHERED)
+    best, end = loss_of_gathers(problems[:half], times), time.monotonic() + seconds
+    while time.monotonic() < end:
+        name = generator.choice(list(times))
+        before = times[name]
+        times[name] = before * math.exp(generator.gauss(0, 0.2))
+        found = loss_of_gathers(problems[:half], times)
+        if found[0] + 0.2 * found[1] < best[0] + 0.2 * best[1]:
+            best = found
+        else:
+            times[name] = before
+    return times, loss_of_gathers(problems[half:], times)
+
+
 def main(arguments):
     if arguments[0] == "measure":
         measure(pathlib.Path(arguments[1]), arguments[2], float(arguments[3]), arguments[4:] or KINDS)
@@ -268,7 +348,13 @@ def main(arguments):
     with open(arguments[1], encoding="utf-8") as file:
         problems = [json.loads(line) for line in file]
     odd = [problem for problem in problems if problem.get("copies")]
-    problems = [problem for problem in problems if problem["kind"] != "odd"]
+    gathered = [problem for problem in problems if problem.get("gathers")]
+    problems = [problem for problem in problems if problem["kind"] not in ("odd", "gathered")]
+    if gathered:
+        times, (choices, error) = fit_gathers(gathered, float(arguments[2]), random.Random(1))
+        print("gathered", *(f"{name} {value:.4g}" for name, value in times.items()))
+        print(f"convolutions without a part in the fit: the image with the lowest cost takes "
+              f"{math.exp(choices):.3f} times as long as the fastest; mean error of a cost {error:.3f}")
     if odd:
         copies, by_threads, (choices, error) = fit_odd(odd, float(arguments[2]), random.Random(1))
         print("copies", *(f"{name} {value:.4g}" for name, value in copies.items()))

@@ -47,10 +47,27 @@ class MatmulTimesTest(unittest.TestCase):
         self.assertLess(loss[1], times.loss_of_odd(problems, times.COPIES, times.BY_THREADS)[1])
         self.assertGreater(found["iteration"], times.COPIES["iteration"])
 
+    def test_fit_of_gathers_finds_the_time_of_a_thread(self):
+        """Two tiles with the same products; one has more threads."""
+        problems = []
+        for m in (1000, 30000, 60000, 90000):
+            problem = dict(B=1, M=m, N=64, K=64, taps=9, gathers=[])
+            for choice, threads in (((64, 64, 32), 128), ((64, 64, 32), 256)):
+                image = dict(choice=choice, threads=threads, registers=64, shared=40000, spilled=0)
+                true = dict(times.GATHERED, thread=2000)
+                problem["gathers"].append(dict(image, us=times.cost_of_copies(problem, image, true) / 1000))
+            problems.append(problem)
+        found, loss = times.fit_gathers(problems, 0.5, random.Random(1))
+        self.assertLess(loss[1], times.loss_of_gathers(problems[2:], times.GATHERED)[1])
+        self.assertGreater(found["thread"], times.GATHERED["thread"])
+
     def test_constants_of_copies_are_those_of_the_compiler(self):
         table = (main.ROOT / "generator/target/cost_tables.cpp").read_text()
         found = re.search(r"\.copies = \{(.*?)\}", table)[1]
         self.assertEqual([float(each) for each in found.split(",")], list(times.COPIES.values()))
+        found = re.search(r"\.gathered = \{(.*?)\}", table)[1]
+        self.assertEqual([float(each) for each in found.split(",")],
+                         [times.GATHERED.get(name, 0) for name in times.COPIES])
         for name, (step, rest) in times.BY_THREADS.items():
             self.assertRegex(table, rf"{{{{{name.replace('x', ', ')}, 1}}, {step}, {rest}, [48]}}")
 

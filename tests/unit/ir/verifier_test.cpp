@@ -347,7 +347,7 @@ TEST_CASE("verify: types of operands and results") {
       {"%1 = shared_load %sh, %n : f16[16,8]", "the tile lies inside a stage"},
       {"%1 = shared_load %sh, %n {origin = [9223372036854775807,0], perm = [0,1]} : f16[8,8]",
        "the tile lies inside a stage"},
-      {"async_copy %a, %sh, %n, %c", "async_copy reads a view"},
+      {"async_copy %a, %sh, %n, %c", "async_copy reads a view or a tile of pointers"},
   };
   for (const auto &[operations, rule] : cases)
     check_named(operations, rule);

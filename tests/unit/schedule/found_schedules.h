@@ -19,7 +19,7 @@ namespace tritonc::test {
 struct Found : Schedule {
   std::optional<Expr> cost;
   std::optional<BlockWork> work_of_a_block;
-  std::optional<CopiesThroughRegisters> copies;
+  std::optional<CopyingMatmul> copies;
 };
 
 /// `text`: tile IR. The last schedule is the baseline.
