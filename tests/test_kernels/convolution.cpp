@@ -36,7 +36,10 @@ Run convolution(const Variant &variant, std::mt19937 &random, const Convolution 
   int f = run.memory.add("F", variant.type(), draw(random, size_t(of.k * of.c * of.r * of.s)));
   int y = run.memory.add_unwritten("Y", variant.type(), size_t(of.n * of.k * of.p * of.q));
   int64_t tm = variant.number("TM"), tn = variant.number("TN");
-  run.launch.grid = {int((of.n * of.p * of.q + tm - 1) / tm), int((of.k + tn - 1) / tn), 1};
+  // A filter of one element in nchw: one matmul per image.
+  int64_t matrices = variant.number("IS_POINT") && !channels_last ? of.n : 1;
+  int64_t rows = of.n * of.p * of.q / matrices;
+  run.launch.grid = {int((rows + tm - 1) / tm), int((of.k + tn - 1) / tn), int(matrices)};
   run.launch.arguments = {Element::pointer(x), Element::pointer(f), Element::pointer(y)};
   for (int64_t number : {of.n, of.c, of.h, of.w, of.k, of.r, of.s, of.p, of.q, of.stride_h,
                          of.stride_w, of.pad_h, of.pad_w, of.dilation_h, of.dilation_w})
@@ -68,6 +71,14 @@ Run convolution(const Variant &variant, std::mt19937 &random, const Convolution 
 std::vector<Run> of_images(const Variant &variant, std::mt19937 &random, const Steps &steps) {
   int64_t tn = variant.number("TN"), tk = variant.number("TK");
   std::vector<Run> runs;
+  if (variant.number("IS_POINT")) {
+    runs.push_back(
+        convolution(variant, random, {2, tk + 3, 6, 5, tn + 5, 1, 1, 6, 5, 1, 1, 0, 0, 1, 1}));
+    for (int count : steps)
+      runs.push_back(
+          convolution(variant, random, {2, count * tk, 8, 8, tn, 1, 1, 8, 8, 1, 1, 0, 0, 2, 1}));
+    return runs;
+  }
   // First, no size is a multiple of the tile. Then filters of 1 x 2 with channels in full K tiles.
   runs.push_back(
       convolution(variant, random, {1, tk + 3, 6, 5, tn + 5, 3, 2, 4, 8, 2, 1, 1, 2, 1, 2}));

@@ -16,6 +16,10 @@ struct Shape {
   int n, c, h, w, k, r, s, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
   int more_p = 0; // additional rows of Y
 
+  bool is_point() const {
+    return r == 1 && s == 1 && stride_h == 1 && stride_w == 1 && pad_h == 0 && pad_w == 0 &&
+           more_p == 0;
+  }
   int p() const { return (h + 2 * pad_h - dilation_h * (r - 1) - 1) / stride_h + 1 + more_p; }
   int q() const { return (w + 2 * pad_w - dilation_w * (s - 1) - 1) / stride_w + 1; }
 };
@@ -24,13 +28,13 @@ const Shape small_shapes[] = {
     {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1},   {2, 3, 9, 7, 5, 3, 3, 1, 1, 1, 1, 1, 1},
     {1, 16, 8, 8, 33, 1, 1, 1, 1, 0, 0, 1, 1}, {1, 40, 6, 10, 20, 3, 2, 2, 1, 0, 1, 1, 3},
     {3, 5, 5, 5, 70, 5, 5, 1, 2, 4, 2, 1, 1},  {1, 8, 7, 7, 8, 3, 3, 3, 2, 2, 0, 2, 1, 2},
-    {1, 0, 4, 4, 9, 3, 3, 1, 1, 1, 1, 1, 1},
+    {1, 0, 4, 4, 9, 3, 3, 1, 1, 1, 1, 1, 1},   {3, 24, 5, 3, 40, 1, 1, 1, 1, 0, 0, 1, 1},
+    {2, 72, 8, 9, 33, 1, 1, 1, 1, 0, 0, 2, 2},
 };
 const Shape large_shapes[] = {
-    {2, 3, 64, 64, 64, 7, 7, 2, 2, 3, 3, 1, 1},
-    {4, 64, 28, 28, 128, 3, 3, 1, 1, 1, 1, 1, 1},
-    {2, 130, 15, 17, 65, 3, 3, 2, 2, 1, 1, 1, 1},
-    {2, 256, 14, 14, 64, 1, 1, 2, 2, 0, 0, 1, 1},
+    {2, 3, 64, 64, 64, 7, 7, 2, 2, 3, 3, 1, 1},    {4, 64, 28, 28, 128, 3, 3, 1, 1, 1, 1, 1, 1},
+    {2, 130, 15, 17, 65, 3, 3, 2, 2, 1, 1, 1, 1},  {2, 256, 14, 14, 64, 1, 1, 2, 2, 0, 0, 1, 1},
+    {5, 200, 24, 20, 150, 1, 1, 1, 1, 0, 0, 1, 1},
 };
 
 // Strides along image or filter, channel, row, column.
@@ -80,6 +84,9 @@ void convolve(const char *type, const Shape &shape, double relative) {
   });
   double terms = double(shape.c) * shape.r * shape.s;
   for (const auto &tile : Kernel::variants()) {
+    const bool is_for_points = tile.FILTER == kernels::FILTER::point;
+    if (is_for_points && !shape.is_point())
+      continue;
     Array<T> y(results);
     std::string problem = outcome(Kernel::launch({},
                                                  {.X = x.data(),
@@ -103,9 +110,10 @@ void convolve(const char *type, const Shape &shape, double relative) {
                                                  tile));
     if (problem.empty())
       problem = compare(y, expected, relative, 1e-6 + 1e-8 * terms * std::sqrt(terms));
-    check(text("conv2d<%s, %s> TM=%d TN=%d TK=%d, %d x %d x %d x %d, %d filters %d x %d", type,
-               layout == LAYOUT::nhwc ? "nhwc" : "nchw", tile.TM, tile.TN, tile.TK, shape.n,
-               shape.c, shape.h, shape.w, shape.k, shape.r, shape.s),
+    check(text("conv2d<%s, %s> FILTER=%s TM=%d TN=%d TK=%d, %d x %d x %d x %d, %d filters %d x %d",
+               type, layout == LAYOUT::nhwc ? "nhwc" : "nchw", is_for_points ? "point" : "any",
+               tile.TM, tile.TN, tile.TK, shape.n, shape.c, shape.h, shape.w, shape.k, shape.r,
+               shape.s),
           problem);
   }
 }
