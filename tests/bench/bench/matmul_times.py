@@ -99,7 +99,7 @@ def measure_convolution(library, timer, generator):
     launch = kernel.bind(X=x, F=f, Y=y, N=images, C=c, H=side, W=side, K=k, R=window, S=window, P=out, Q=out,
                          stride_h=problem["stride"], stride_w=problem["stride"], pad_h=window // 2,
                          pad_w=window // 2, dilation_h=1, dilation_w=1)
-    problem["gathers"] = gathers = []
+    problem["copies"] = copies = []
     for image in kernel.images():
         if str(image).split(" / ")[2] != "multistage wgmma":
             continue
@@ -108,7 +108,7 @@ def measure_convolution(library, timer, generator):
             launch()
         except LaunchError:
             continue
-        gathers.append(dict(facts_of(image), us=1e6 * timer.quick(lambda _: launch())))
+        copies.append(dict(facts_of(image), us=1e6 * timer.quick(lambda _: launch())))
     return problem
 
 
@@ -281,32 +281,32 @@ def fit(problems, seconds, generator):
     return tiles, others, best
 
 
-def loss_of_odd(problems, copies, by_threads):
+def loss_of_copies(problems, copies, by_threads):
     """The mean logs of: the time of the image with the lowest cost / the lowest time; the costs' error."""
     choices, errors = 0.0, []
     for problem in problems:
         costs = [(cost_of_copies(problem, image, copies), image["us"]) for image in problem["copies"]]
         costs += [(cost_of_threads(problem, name, by_threads), problem["times"][f"{name} without TMA"])
-                  for name in by_threads if f"{name} without TMA" in problem["times"]]
+                  for name in by_threads if f"{name} without TMA" in problem.get("times", ())]
         choices += math.log(min(costs)[1] / min(us for _, us in costs)) / len(problems)
         errors += [abs(math.log(cost / (1000 * us))) for cost, us in costs]
     return choices, sum(errors) / len(errors)
 
 
-def fit_odd(problems, seconds, generator):
-    """COPIES and BY_THREADS with the least loss that was found, and the loss."""
+def fit_copies(problems, copies, by_threads, seconds, generator):
+    """The constants with the least loss that was found, from `copies` and `by_threads` on, and the loss."""
     def score(found):
         return found[0] + 0.2 * found[1]
 
-    copies, by_threads = dict(COPIES), {name: list(times) for name, times in BY_THREADS.items()}
-    best, end = loss_of_odd(problems, copies, by_threads), time.monotonic() + seconds
+    copies, by_threads = dict(copies), {name: list(times) for name, times in by_threads.items()}
+    best, end = loss_of_copies(problems, copies, by_threads), time.monotonic() + seconds
     places = [(copies, name) for name in copies]
     places += [(times, i) for times in by_threads.values() for i in range(2)]
     while time.monotonic() < end:
         changed = [(table, key, table[key]) for table, key in generator.sample(places, generator.choice((1, 2)))]
         for table, key, before in changed:
             table[key] = before * math.exp(generator.gauss(0, 0.2))
-        found = loss_of_odd(problems, copies, by_threads)
+        found = loss_of_copies(problems, copies, by_threads)
         if score(found) < score(best):
             best = found
             continue
@@ -315,48 +315,25 @@ def fit_odd(problems, seconds, generator):
     return copies, by_threads, best
 
 
-def loss_of_gathers(problems, times):
-    """As loss_of_odd, for the images that gather."""
-    choices, errors = 0.0, []
-    for problem in problems:
-        costs = [(cost_of_copies(problem, image, times), image["us"]) for image in problem["gathers"]]
-        choices += math.log(min(costs)[1] / min(us for _, us in costs)) / len(problems)
-        errors += [abs(math.log(cost / (1000 * us))) for cost, us in costs]
-    return choices, sum(errors) / len(errors)
-
-
-def fit_gathers(problems, seconds, generator):
-    """GATHERED with the least loss that was found in half of the problems, and the loss in the others."""
-    half, times = len(problems) // 2, dict(GATHERED)
-    best, end = loss_of_gathers(problems[:half], times), time.monotonic() + seconds
-    while time.monotonic() < end:
-        name = generator.choice(list(times))
-        before = times[name]
-        times[name] = before * math.exp(generator.gauss(0, 0.2))
-        found = loss_of_gathers(problems[:half], times)
-        if found[0] + 0.2 * found[1] < best[0] + 0.2 * best[1]:
-            best = found
-        else:
-            times[name] = before
-    return times, loss_of_gathers(problems[half:], times)
-
-
 def main(arguments):
     if arguments[0] == "measure":
         measure(pathlib.Path(arguments[1]), arguments[2], float(arguments[3]), arguments[4:] or KINDS)
         return
     with open(arguments[1], encoding="utf-8") as file:
         problems = [json.loads(line) for line in file]
-    odd = [problem for problem in problems if problem.get("copies")]
-    gathered = [problem for problem in problems if problem.get("gathers")]
+    odd, gathered = ([problem for problem in problems if problem["kind"] == kind and problem["copies"]]
+                     for kind in ("odd", "gathered"))
     problems = [problem for problem in problems if problem["kind"] not in ("odd", "gathered")]
     if gathered:
-        times, (choices, error) = fit_gathers(gathered, float(arguments[2]), random.Random(1))
+        half = len(gathered) // 2
+        times, *_ = fit_copies(gathered[:half], GATHERED, {}, float(arguments[2]), random.Random(1))
+        choices, error = loss_of_copies(gathered[half:], times, {})
         print("gathered", *(f"{name} {value:.4g}" for name, value in times.items()))
         print(f"convolutions without a part in the fit: the image with the lowest cost takes "
               f"{math.exp(choices):.3f} times as long as the fastest; mean error of a cost {error:.3f}")
     if odd:
-        copies, by_threads, (choices, error) = fit_odd(odd, float(arguments[2]), random.Random(1))
+        copies, by_threads, (choices, error) = fit_copies(odd, COPIES, BY_THREADS, float(arguments[2]),
+                                                           random.Random(1))
         print("copies", *(f"{name} {value:.4g}" for name, value in copies.items()))
         for name, times in by_threads.items():
             print("by_threads", name, *map(round, times))

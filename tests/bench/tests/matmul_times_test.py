@@ -43,22 +43,22 @@ class MatmulTimesTest(unittest.TestCase):
         problems = [dict(kind="odd", B=1, M=m, N=777, K=k, times={"64x64 without TMA": 1e5}) for m in (65, 999, 5001) for k in (33, 555, 4001)]
         for problem in problems:
             problem["copies"] = [dict(image, us=times.cost_of_copies(problem, image, true) / 1000)]
-        found, _, loss = times.fit_odd(problems, 0.5, random.Random(1))
-        self.assertLess(loss[1], times.loss_of_odd(problems, times.COPIES, times.BY_THREADS)[1])
+        found, _, loss = times.fit_copies(problems, times.COPIES, times.BY_THREADS, 0.5, random.Random(1))
+        self.assertLess(loss[1], times.loss_of_copies(problems, times.COPIES, times.BY_THREADS)[1])
         self.assertGreater(found["iteration"], times.COPIES["iteration"])
 
     def test_fit_of_gathers_finds_the_time_of_a_thread(self):
         """Two tiles with the same products; one has more threads."""
         problems = []
         for m in (1000, 30000, 60000, 90000):
-            problem = dict(B=1, M=m, N=64, K=64, taps=9, gathers=[])
+            problem = dict(B=1, M=m, N=64, K=64, taps=9, copies=[])
             for choice, threads in (((64, 64, 32), 128), ((64, 64, 32), 256)):
                 image = dict(choice=choice, threads=threads, registers=64, shared=40000, spilled=0)
                 true = dict(times.GATHERED, thread=2000)
-                problem["gathers"].append(dict(image, us=times.cost_of_copies(problem, image, true) / 1000))
+                problem["copies"].append(dict(image, us=times.cost_of_copies(problem, image, true) / 1000))
             problems.append(problem)
-        found, loss = times.fit_gathers(problems, 0.5, random.Random(1))
-        self.assertLess(loss[1], times.loss_of_gathers(problems[2:], times.GATHERED)[1])
+        found, _, loss = times.fit_copies(problems, times.GATHERED, {}, 0.5, random.Random(1))
+        self.assertLess(loss[1], times.loss_of_copies(problems, times.GATHERED, {})[1])
         self.assertGreater(found["thread"], times.GATHERED["thread"])
 
     def test_constants_of_copies_are_those_of_the_compiler(self):
