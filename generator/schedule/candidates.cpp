@@ -92,10 +92,10 @@ std::vector<Candidate> baseline_beside(const std::vector<Candidate> &others,
     return copying_baseline(setting, *problem, gpu);
   if (!gpu.has_wgmma || others.empty())
     return {baseline_schedule(setting, problem, gpu)};
-  bool by_threads = std::any_of(others.begin(), others.end(), [](const Candidate &candidate) {
+  bool without_tma = std::any_of(others.begin(), others.end(), [](const Candidate &candidate) {
     return candidate.schedule.producer_warps > 0 || candidate.copies;
   });
-  if (!is_comparable || by_threads)
+  if (!is_comparable || without_tma)
     return {{}};
   const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
   return {{.schedule = {}, .cost = cost_of_baseline(setting.accumulator(), step, *problem)}};

@@ -3,7 +3,7 @@
 // Method: as in warp_specialized.cpp, each schedule is tried on a clone, here by the passes up to
 // pipeline_loops.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp.
+// Tested by tests/unit/schedule/candidates_test.cpp and gathered_wgmma_test.cpp.
 
 #include "schedule/multistage.h"
 
