@@ -70,21 +70,20 @@ Run convolution(const Variant &variant, std::mt19937 &random, const Convolution 
 
 std::vector<Run> of_images(const Variant &variant, std::mt19937 &random, const Steps &steps) {
   int64_t tn = variant.number("TN"), tk = variant.number("TK");
+  const bool is_point = variant.number("IS_POINT");
   std::vector<Run> runs;
-  if (variant.number("IS_POINT")) {
-    runs.push_back(
-        convolution(variant, random, {2, tk + 3, 6, 5, tn + 5, 1, 1, 6, 5, 1, 1, 0, 0, 1, 1}));
-    for (int count : steps)
-      runs.push_back(
-          convolution(variant, random, {2, count * tk, 8, 8, tn, 1, 1, 8, 8, 1, 1, 0, 0, 2, 1}));
-    return runs;
+  // First, no size is a multiple of the tile. Then filters of 1 x 2, or of one element, with channels
+  // in full K tiles.
+  Convolution ragged = {1, tk + 3, 6, 5, tn + 5, 3, 2, 4, 8, 2, 1, 1, 2, 1, 2};
+  if (is_point)
+    ragged = {2, tk + 3, 6, 5, tn + 5, 1, 1, 6, 5, 1, 1, 0, 0, 1, 1};
+  runs.push_back(convolution(variant, random, ragged));
+  for (int count : steps) {
+    Convolution whole = {2, count * tk, 5, 7, tn, 1, 2, 5, 6, 1, 1, 0, 0, 1, 1};
+    if (is_point)
+      whole = {2, count * tk, 8, 8, tn, 1, 1, 8, 8, 1, 1, 0, 0, 2, 1};
+    runs.push_back(convolution(variant, random, whole));
   }
-  // First, no size is a multiple of the tile. Then filters of 1 x 2 with channels in full K tiles.
-  runs.push_back(
-      convolution(variant, random, {1, tk + 3, 6, 5, tn + 5, 3, 2, 4, 8, 2, 1, 1, 2, 1, 2}));
-  for (int count : steps)
-    runs.push_back(
-        convolution(variant, random, {2, count * tk, 5, 7, tn, 1, 2, 5, 6, 1, 1, 0, 0, 1, 1}));
   return runs;
 }
 
