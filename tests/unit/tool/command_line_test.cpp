@@ -830,6 +830,14 @@ TEST_CASE("tritonc plan, doctor, --version: output and exit codes") {
   run = tritonc_with(
       {"plan", project.files.path("scale.tc"), "--arch", "80", "--json", "--specialize", "n % 8"});
   CHECK(contains(run.output, "\"specialization\": \"n % 8\""));
+  // A requirement that no arguments meet.
+  const std::string source = project.files.write(
+      "narrow.tc", "#pragma tritonc tune(SIZE: 64, 128) grid(1) require(SIZE < 100)\n"
+                   "__global__ void f(float *p) { float *q[SIZE] = p + 0 ... SIZE; *q = 1; }\n");
+  run = tritonc_with({"plan", source, "--arch", "80"});
+  CHECK(contains(run.output, "SIZE=64\n  f for sm_80: 1 schedule\n"
+                             "1 variant for 1 architecture, with code generated at most 1 time\n"
+                             "1 variant excluded by require\n"));
 
   run = tritonc_with({"doctor"});
   CHECK(run.code == 0);
