@@ -18,6 +18,8 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
+#include <set>
+#include <utility>
 
 namespace tritonc {
 namespace {
@@ -64,11 +66,12 @@ void leave_out_never_launched(const CompileOptions &options, const PlannedKernel
                               Plan &plan) {
   if (options.gpus.empty())
     return;
+  std::set<std::pair<std::string, std::string>> variants; // with their sources
+  for (const PlannedKernel &kernel : planned.kernels)
+    variants.emplace(kernel.source, kernel.variant);
   for (SourcePlan &source : plan.sources)
     llvm::erase_if(source.choices, [&](const VariantChoice &choice) {
-      const bool is_planned = llvm::any_of(planned.kernels, [&](const PlannedKernel &kernel) {
-        return kernel.source == source.path && kernel.variant == choice.text;
-      });
+      const bool is_planned = variants.contains({source.path, choice.text});
       if (!is_planned)
         source.left_out.push_back({choice.text, "require"});
       return !is_planned;
