@@ -46,6 +46,9 @@ public:
   /// only the constancy is known.
   AxisInfo of(const ir::Value *value, int axis);
 
+  /// Whether no element of an integer is negative, read as a signed number.
+  bool is_never_negative(const ir::Value *value);
+
 private:
   struct Known {
     std::map<std::pair<const ir::Value *, int>, AxisInfo> infos;
@@ -71,7 +74,6 @@ private:
   int64_t constant_run_of_difference(const ir::Op &comparison, int axis);
   int64_t divisor(const Poly &poly);
   int64_t common_divisor(const ir::Value *value);
-  bool is_never_negative(const ir::Value *value);
   bool is_never_negative(const ir::Op &op);
 
   const ir::Function &fn_;

@@ -890,7 +890,13 @@ struct Verifier {
     bool arithmetic = op.code >= Opcode::add_ && op.code <= Opcode::copy_;
     if (!arithmetic)
       return;
-    same_types(op, 0);
+    const bool has_reciprocal =
+        op.code >= Opcode::div_ && op.code <= Opcode::urem_ && op.operands.size() == 3;
+    for (size_t i = 0; i < op.operands.size() - size_t(has_reciprocal); i++)
+      check(op.operand(i)->type == op.result()->type, "operands and result have one type");
+    check(!has_reciprocal || (op.operand(2)->type == Type::scalar(Elem::i64) &&
+                              op.result()->type.elem == Elem::i32),
+          "a division of i32 has a reciprocal, an i64");
     equal_results(op);
     check(op.is(Opcode::copy_) || op.result()->type.is_number(), "arithmetic requires numbers");
   }

@@ -137,6 +137,25 @@ llvm::Value *divide(llvm::IRBuilder<> &builder, llvm::Instruction::BinaryOps ins
   return builder.CreateBinOp(instruction, division.dividend, division.divisor);
 }
 
+// The same by the reciprocal of y, see precompute_reciprocals. x and y have 32 bits.
+llvm::Value *divide_by_reciprocal(llvm::IRBuilder<> &b, const Op &op, llvm::Value *x,
+                                  llvm::Value *y, llvm::Value *reciprocal) {
+  const bool is_signed = op.is(Opcode::div_) || op.is(Opcode::rem_);
+  const bool is_quotient = op.is(Opcode::div_) || op.is(Opcode::udiv_);
+  llvm::Type *word = b.getInt32Ty(), *wide = b.getInt64Ty();
+  llvm::Value *sign = is_signed ? b.CreateAShr(y, 31) : b.getInt32(0);
+  auto negate = [&](llvm::Value *value) { // if y is negative
+    return is_signed ? b.CreateSub(b.CreateXor(value, sign), sign) : value;
+  };
+  // The product has 93 bits: the factor is cut into two words.
+  llvm::Value *factor = b.CreateZExt(x, wide);
+  llvm::Value *low = b.CreateMul(factor, b.CreateAnd(reciprocal, 0xffffffff));
+  llvm::Value *high = b.CreateMul(factor, b.CreateLShr(reciprocal, 32));
+  llvm::Value *sum = b.CreateAdd(high, b.CreateLShr(low, 32));
+  llvm::Value *quotient = b.CreateTrunc(b.CreateLShr(sum, 30), word);
+  return is_quotient ? negate(quotient) : b.CreateSub(x, b.CreateMul(quotient, negate(y)));
+}
+
 constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
 
 } // namespace
@@ -145,6 +164,9 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
   llvm::IRBuilder<> &b = builder_;
   llvm::Value *x = operands[0], *y = operands.size() > 1 ? operands[1] : nullptr;
   bool fp = x->getType()->isFloatingPointTy(), wraps = op.has(attr::unsigned_);
+  const bool is_division = op.code >= Opcode::div_ && op.code <= Opcode::urem_;
+  if (is_division && operands.size() == 3)
+    return divide_by_reciprocal(b, op, x, y, operands[2]);
   switch (op.code) {
   case Opcode::constant_load_:
     return constant_element(op, x);

@@ -33,6 +33,7 @@
 #include "passes/lower_to_tma.h"
 #include "passes/make_persistent.h"
 #include "passes/pipeline_loops.h"
+#include "passes/precompute_reciprocals.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_loads.h"
 #include "passes/prefetch_through_registers.h"
@@ -165,6 +166,9 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // Loops over the same tiles: loads them once, into shared memory, where the schedule says so.
   run("stage_repeated_loads", stage_repeated_loads, gpu, schedule);
   run("remove_dead_code", remove_dead_code);
+
+  // Index arithmetic: the loops are final, so it is known which divisions they repeat.
+  run("precompute_reciprocals", precompute_reciprocals);
 
   // Layouts: decide which thread holds which element. Before, rescale_per_thread lets a thread
   // rescale its sum once per iteration, prefetch_loads lets it load one iteration ahead, and

@@ -258,6 +258,22 @@ Element reinterpret(const Type &from, const Type &to, const Element &a) {
   return to.is_pointer() ? pointer_to(to.elem, int64_t(bits)) : from_bits(to.elem, bits);
 }
 
+namespace {
+
+// Whether the third operand of a division gives its quotient.
+bool is_reciprocal(Opcode code, const Element &a, const Element &b, const Element &reciprocal) {
+  if (a.poison || b.poison || reciprocal.poison || b.integer == 0)
+    return true; // no value in any case
+  const bool is_signed = code == Opcode::div_ || code == Opcode::rem_;
+  const uint64_t divisor =
+      is_signed ? uint64_t(std::abs(b.integer)) : as_unsigned(Elem::i32, b.integer);
+  const auto product = static_cast<unsigned __int128>(a.integer) *
+                       static_cast<unsigned __int128>(reciprocal.integer);
+  return a.integer >= 0 && uint64_t(product >> 62) == uint64_t(a.integer) / divisor;
+}
+
+} // namespace
+
 void Machine::elementwise(const Op &op) {
   const Type &to = op.result()->type;
   std::string_view pred = op.get(attr::pred_);
@@ -288,6 +304,13 @@ void Machine::elementwise(const Op &op) {
     }
     case Opcode::fma_:
       return fma(to.elem, a, element(1, i), element(2, i));
+    case Opcode::div_:
+    case Opcode::udiv_:
+    case Opcode::rem_:
+    case Opcode::urem_:
+      if (op.operands.size() == 3 && !is_reciprocal(op.code, a, element(1, i), element(2, i)))
+        return Element::no_value();
+      return binary(op.code, to.elem, a, element(1, i));
     default:
       return op.operands.size() == 1 ? unary(op.code, to.elem, a)
                                      : binary(op.code, to.elem, a, element(1, i));

@@ -18,6 +18,17 @@ std::string scalar(const std::string &operation, const std::string &type) {
 
 } // namespace
 
+TEST_CASE("arithmetic: a division with a reciprocal multiplies by two words of it") {
+  const std::string quotient = scalar("udiv %i, %j, %w", "i32"),
+                    rest = scalar("urem %i, %j, %w", "i32");
+  CHECK_FALSE(contains(quotient, "udiv"));
+  CHECK(count(quotient, "mul i64") == 2);
+  CHECK(contains(quotient, "lshr i64 %w, 32"));
+  CHECK_FALSE(contains(quotient, "ashr"));
+  CHECK(count(rest, "mul i32") == 1);
+  CHECK(contains(scalar("div %i, %j, %w", "i32"), "ashr i32 %j, 31")); // its sign
+}
+
 TEST_CASE("arithmetic: each operation becomes its type's instruction") {
   struct {
     std::string operation, type, instruction;

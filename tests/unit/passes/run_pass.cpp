@@ -29,6 +29,7 @@
 #include "passes/lower_to_tma.h"
 #include "passes/make_persistent.h"
 #include "passes/pipeline_loops.h"
+#include "passes/precompute_reciprocals.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_loads.h"
 #include "passes/prefetch_through_registers.h"
@@ -106,6 +107,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(lower_to_tma),
       PASS(make_persistent),
       PASS(pipeline_loops),
+      PASS(precompute_reciprocals),
       PASS(prefetch_dot_operands),
       PASS(prefetch_loads),
       PASS(prefetch_through_registers),
