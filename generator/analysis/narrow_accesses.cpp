@@ -9,6 +9,8 @@
 #include "analysis/value_flow.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -118,24 +120,55 @@ std::vector<const Parameter *> parameters_that_widen(const Op &access, int64_t e
   auto is_wide = [&] { return vector_elements(pointers, mask, kernel) >= elements; };
   if (is_wide())
     return {};
-  // Makes all possible assumptions, then drops each one that does not help.
+  // Makes all possible assumptions, then drops each one that does not help, from the last parameter
+  // on: each factor of a product may make the product a multiple.
+  const std::vector<Parameter *> parameters = parameters_of(access, assumable, kernel);
+  std::vector<Parameter *> last_first = parameters;
+  std::sort(last_first.begin(), last_first.end(), std::greater());
   Promises promises;
-  for (Parameter *parameter : parameters_of(access, assumable, kernel))
+  for (Parameter *parameter : last_first)
     promises.add(*parameter, wanted_of(*parameter, elements));
   if (!is_wide())
     return {};
-  std::vector<const Parameter *> needed;
+  std::set<const Parameter *> needed;
   for (auto &[parameter, promise] : promises.before()) {
     int assumed = std::exchange(promise_of(*parameter), promise);
     if (is_wide())
       continue;
-    needed.push_back(parameter);
+    needed.insert(parameter);
     promise_of(*parameter) = assumed;
   }
-  return needed;
+  std::vector<const Parameter *> result;
+  std::copy_if(parameters.begin(), parameters.end(), std::back_inserter(result),
+               [&](const Parameter *parameter) { return needed.count(parameter); });
+  return result;
 }
 
 namespace {
+
+// A load or store that becomes wider with some of the divisors.
+struct WidenedAccess {
+  const Op *op;
+  int64_t elements;
+};
+
+// Drops divisors without which all accesses are as wide, from the last parameter on.
+void drop_unneeded(std::vector<Divisor> &divisors, const std::vector<WidenedAccess> &widened,
+                   Function &kernel) {
+  auto are_wide_without = [&](const Parameter *one) {
+    Promises promises;
+    for (Parameter &parameter : kernel.parameters)
+      for (const Divisor &divisor : divisors)
+        if (&parameter != one && divisor.parameter == parameter.name)
+          promises.add(parameter, divisor.number);
+    return std::all_of(widened.begin(), widened.end(), [&](const WidenedAccess &access) {
+      return vector_elements(access.op->operand(0), mask_of(*access.op), kernel) >= access.elements;
+    });
+  };
+  for (auto at = kernel.parameters.rbegin(); at != kernel.parameters.rend(); ++at)
+    if (are_wide_without(&*at))
+      std::erase_if(divisors, [&](const Divisor &one) { return one.parameter == at->name; });
+}
 
 // The loads of the matmul that TMA copies. TMA cannot copy through pointers.
 std::vector<const Op *> loads_by_tma(Function &kernel) {
@@ -166,6 +199,7 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
     all_bytes += is_by_tma(&op) ? 0 : bytes_moved(op);
   });
   std::vector<Divisor> divisors;
+  std::vector<WidenedAccess> widened;
   for (const Op *op : accesses) {
     int64_t elements = widest_access(*op, kernel).elements;
     const bool is_small = !is_by_tma(op) && counted_share * bytes_moved(*op) < all_bytes;
@@ -175,6 +209,8 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
         parameters_that_widen(*op, elements, Assumable::all, kernel);
     if (!by_tma.empty() && std::any_of(needed.begin(), needed.end(), is_pointer))
       continue;
+    if (!needed.empty())
+      widened.push_back({op, elements});
     if (!needed.empty() && !is_by_tma(op))
       widened_bytes += bytes_moved(*op);
     for (const Parameter *parameter : needed) {
@@ -190,6 +226,7 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
   }
   if (widened_bytes == 0 || widened_share * widened_bytes < all_bytes)
     divisors.clear();
+  drop_unneeded(divisors, widened, kernel);
   return divisors;
 }
 

@@ -65,6 +65,15 @@ TEST_CASE("widening_divisors: leading dimension, limit of the mask, and alignmen
   CHECK(divisors(function(copy, false, "%x: ptr<f16> aligned 2")) == "x % 16, ldx % 8");
 }
 
+TEST_CASE("widening_divisors: of the factors of a product, the first parameter") {
+  const std::string product = "%wn = cast %n : i64\n %o = mul %ox, %wn : i64\n"
+                              "%v = view %x, %o, %one : view<f16>[64]\n %e = load %v : f16[64]\n";
+  CHECK(divisors(function(product + "store %vy, %e")) == "n % 8");
+  // ldx alone makes all accesses wide.
+  CHECK(divisors(function(product + "%g = load %vx : f16[64]\n store %vy, %e\n store %vy, %g")) ==
+        "ldx % 8");
+}
+
 TEST_CASE("widening_divisors: none if the accesses are wide, or cannot be") {
   CHECK(divisors(function("%e = load %vy : f16[64]\n store %vy, %e")) == "");
   CHECK(divisors(function("%v = view %x, %one, %one : view<f16>[64]\n %e = load %v : f16[64]\n"
