@@ -4,6 +4,7 @@
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
+#include "analysis/nearest_axis.h"
 
 #include <algorithm>
 #include <cassert>
@@ -142,15 +143,17 @@ LinearLayout vector_layout(const Shape &shape, int contiguous, int vector, const
 LinearLayout memory_layout(const Value *pointers, const Value *mask, const Function &fn,
                            int blocks) {
   const int rank = pointers->type.rank();
-  const int contiguous = contiguous_axis(pointers, fn).value_or(rank - 1);
-  return vector_layout(pointers->type.shape, contiguous, access_elements(pointers, mask, fn), fn,
-                       blocks);
+  std::optional<int> axis = contiguous_axis(pointers, fn);
+  if (!axis)
+    axis = nearest_axis(pointers);
+  return vector_layout(pointers->type.shape, axis.value_or(rank - 1),
+                       access_elements(pointers, mask, fn), fn, blocks);
 }
 
-// More lanes per row need more shuffles to combine its elements. Fewer lanes load more elements each
-// of vectors that all rows use, such as the weights of a norm, and have bank conflicts if rows have
-// an even number of words. Of 2, 4 and 8 elements per lane, 8 were fastest in softmax and norms of
-// 17 to 300 columns (half, Hopper, 2026-11-26).
+// More lanes per row need more shuffles to combine its elements. Fewer lanes load more elements
+// each of vectors that all rows use, such as the weights of a norm, and have bank conflicts if rows
+// have an even number of words. Of 2, 4 and 8 elements per lane, 8 were fastest in softmax and
+// norms of 17 to 300 columns (half, Hopper, 2026-11-26).
 LinearLayout rows_layout(const Shape &shape, int64_t elements, int warps) {
   constexpr int64_t min_elements = 8;            // of a lane in a row
   const int64_t to_fill = 32 * warps / shape[0]; // lanes per row: all threads have elements
@@ -220,12 +223,14 @@ int access_width(const LinearLayout &layout, const Value *pointers, const Value 
 }
 
 bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Function &fn) {
-  std::optional<int> axis = contiguous_axis(pointers, fn);
+  const std::optional<int> contiguous = contiguous_axis(pointers, fn);
+  const std::optional<int> axis = contiguous ? contiguous : nearest_axis(pointers);
   if (!axis)
     return true; // no layout fills sectors
-  int shift = axis_shift(layout.shape, *axis);
+  const int shift = axis_shift(layout.shape, *axis);
   int64_t run = access_width(layout, pointers, nullptr, fn);
-  int64_t longest = contiguous_elements(pointers, *axis, fn);
+  const int64_t longest =
+      contiguous ? contiguous_elements(pointers, *axis, fn) : layout.shape[size_t(*axis)];
   while (run < longest &&
          std::count(layout.lane.begin(), layout.lane.end(), FlatIndex(run) << shift))
     run *= 2;
@@ -313,8 +318,8 @@ private:
 
 constexpr int word_bytes = 4, bytes_at_once = 128; // of shared memory: a bank; all banks
 
-// The elements that a warp accesses at a time, in 128 bytes: the vectors of some lanes. `vector`: the
-// lowest bits of the offset.
+// The elements that a warp accesses at a time, in 128 bytes: the vectors of some lanes. `vector`:
+// the lowest bits of the offset.
 std::vector<FlatIndex> accessed_at_once(const LinearLayout &layout,
                                         const std::vector<FlatIndex> &vector, int element_bytes) {
   std::vector<FlatIndex> bases;
@@ -336,7 +341,8 @@ std::vector<FlatIndex> accessed_at_once(const LinearLayout &layout,
 LinearLayout exchange_layout(const LinearLayout &from, const LinearLayout &to, int element_bytes) {
   const auto vector_bits = size_t(log2_exact(widest_access_bytes / element_bytes));
   const auto bank_bits = size_t(log2_exact(bytes_at_once / element_bytes));
-  // The vector: registers of both, then those of the reader. If it has no more, those of the writer.
+  // The vector: registers of both, then those of the reader. If it has no more, those of the
+  // writer.
   std::vector<FlatIndex> vector;
   Span in_vector;
   auto append = [&](const std::vector<FlatIndex> &registers, auto fits) {

@@ -76,6 +76,19 @@ MatmulLoopResult find_matmul_loop(Function &fn) {
   return {matmul, NoMatmulLoop::no_dot};
 }
 
+bool is_gathered(const MatmulLoop &matmul) {
+  return std::any_of(
+      std::begin(matmul.operands), std::end(matmul.operands), [](const LoadedOperand &operand) {
+        return operand.load->is(Opcode::load_) && !operand.load->operand(0)->type.is_view();
+      });
+}
+
+int panel_axis(const Function &fn, const MatmulLoop &matmul, int number) {
+  const LoadedOperand &operand = matmul.operands[number];
+  const int64_t along_k = operand.perm[number == 0 ? 1 : 0];
+  return contiguous_axis(operand.load->operand(0), fn).value_or(int(along_k));
+}
+
 namespace {
 
 std::optional<bool> is_from_transposed(const Value *tile, const Value *accumulator,

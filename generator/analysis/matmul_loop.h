@@ -35,9 +35,16 @@ struct MatmulLoopResult {
 
 MatmulLoopResult find_matmul_loop(ir::Function &fn);
 
+/// Whether an operand is loaded through pointers that are not affine in the indices.
+bool is_gathered(const MatmulLoop &matmul);
+
+/// The axis of the loaded tile of operand `number` (0: A, 1: B) along which threads write the rows
+/// of its panel in shared memory: the contiguous axis, or K if no axis is contiguous.
+int panel_axis(const ir::Function &fn, const MatmulLoop &matmul, int number);
+
 /// Returns whether `tile`, computed element by element from the accumulator of a matmul, is
-/// computed from the accumulator's transpose. nullopt: it does not depend on an accumulator. `accumulator`
-/// is the result of the loop; null: any result of a wgmma_wait.
+/// computed from the accumulator's transpose. nullopt: it does not depend on an accumulator.
+/// `accumulator` is the result of the loop; null: any result of a wgmma_wait.
 std::optional<bool> is_from_transposed_accumulator(const ir::Value *tile,
                                                    const ir::Value *accumulator = nullptr);
 

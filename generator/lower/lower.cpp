@@ -456,6 +456,14 @@ llvm::Value *vector_of(const Registers &from, const std::vector<size_t> &which) 
   return type->getNumElements() == which.size() ? vector : nullptr;
 }
 
+// Whether `value` is loaded by accesses of less than a word. Packing its elements would wait for
+// them, so a loop that loads an iteration ahead carries each in a register.
+bool arrives_in_parts(const Value *value) {
+  constexpr int64_t word_bytes = 4;
+  return value->op && value->op->is(Opcode::load_) && value->type.is_tile() &&
+         value->op->get(attr::vector_, 1) * bytes_of(value->type.elem) < word_bytes;
+}
+
 // Erases extracted elements that are unused because a user took the whole vector.
 void erase_unused_elements(llvm::Function &function) {
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
@@ -510,7 +518,8 @@ void Lowering::lower_for(const Op &op) {
   std::vector<Registers> carried = {{builder_.getInt32(0)}};
   for (size_t i = 0; i < op.results.size(); i++) {
     groups.push_back(accumulator_groups(yielded[i]));
-    carried.push_back(packed(op.operand(i + 1), groups[i]));
+    carried.push_back(arrives_in_parts(yielded[i]) ? registers(op.operand(i + 1))
+                                                   : packed(op.operand(i + 1), groups[i]));
   }
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   auto *head = llvm::BasicBlock::Create(context_, "for", function_);
@@ -537,7 +546,9 @@ void Lowering::lower_for(const Op &op) {
   lower_block(body);
   std::vector<Registers> next = {{builder_.CreateNSWAdd(counter, builder_.getInt32(1))}};
   for (size_t i = 0; i < yielded.size(); i++)
-    next.push_back(loaded_here(builder_, packed(yielded[i], groups[i])));
+    next.push_back(loaded_here(builder_, arrives_in_parts(yielded[i])
+                                             ? registers(yielded[i])
+                                             : packed(yielded[i], groups[i])));
   llvm::BasicBlock *end = builder_.GetInsertBlock();
   for (auto [turn, stages] : turns) {
     llvm::Value *later = builder_.CreateNUWAdd(turn, builder_.getInt32(1));

@@ -11,11 +11,12 @@
 //
 // Method:  `natural` finds the layout of a value, from its operation and its operands:
 //
-//            load              adjacent threads access adjacent memory; of producer warps, which
-//                              store to shared memory: whole 32-bit words per thread; of a vector
-//                              that is broadcast along the rows of a tile: the layout of the tile,
-//                              if the accesses stay as wide; of a tile that is stored along another
-//                              axis: blocks of the vectors of load and store
+//            load              adjacent threads access adjacent memory, or the nearest; of a tile
+//                              that producer warps copy to shared memory, or that is gathered:
+//                              whole 32-bit words per thread, or chunks of adjacent rows; of a
+//                              vector that is broadcast along the rows of a tile: the layout of the
+//                              tile, if the accesses stay as wide; of a tile that is stored along
+//                              another axis: blocks of the vectors of load and store
 //            dot, wgmma        the fragments of the instruction
 //            shared_load       those of the dot whose operand it is, or from which it is computed
 //                              element by element
@@ -55,6 +56,7 @@
 #include "analysis/layouts.h"
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
+#include "analysis/nearest_axis.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -425,26 +427,66 @@ struct State {
     return shared(accumulator_layout(shape, op).permute({1, 0}));
   }
 
-  // Whether `load` only copies to shared memory.
-  bool is_copy(const Op &load) const {
-    const std::vector<Op *> &readers = users.of(load.result());
-    return partition_of(load) && !readers.empty() &&
-           std::all_of(readers.begin(), readers.end(),
-                       [](const Op *op) { return op->is(Opcode::shared_store_); });
+  // The buffer to which `value` is stored, maybe in the next iteration; null: it has other uses.
+  const Value *buffer_of(const Value *value) {
+    const Value *buffer = nullptr;
+    for (const Op *user : users.of(value)) {
+      const Op *outer = user->parent->parent;
+      if (user->is(Opcode::shared_store_))
+        buffer = user->operand(1);
+      else if (user->is(Opcode::for_loop_) && user->operand(0) != value)
+        buffer = buffer_of(carried_from(*user, value));
+      else if (user->is(Opcode::yield_) && outer->is(Opcode::for_loop_) && value->op)
+        buffer = buffer_of(carried_to(*user, value));
+      else
+        return nullptr;
+      if (!buffer)
+        return nullptr;
+    }
+    return buffer;
   }
 
-  // Producer warps store whole 32-bit words to shared memory, even where they can load only parts
-  // of a word.
-  Layout layout_to_copy(const Op &load) {
+  // The buffer to which `load` only copies: by producer warps, or of a gathered tile. Null: it does
+  // more.
+  const Value *buffer_of_copy(const Op &load) {
+    const Value *pointers = load.operand(0);
+    const bool is_gather = !pointers->type.is_view() && !contiguous_axis(pointers, fn);
+    return (partition_of(load) || is_gather) && pointers->type.rank() == 2
+               ? buffer_of(load.result())
+               : nullptr;
+  }
+
+  // The axis along which adjacent threads load: the contiguous one, or the nearest one. If that is
+  // unknown, the last axis of a view, and of a gathered tile the axis across `rows` of shared
+  // memory.
+  int loading_axis(const Value *pointers, int rows) {
+    if (std::optional<int> contiguous = contiguous_axis(pointers, fn))
+      return *contiguous;
+    if (std::optional<int> nearest = nearest_axis(pointers))
+      return *nearest;
+    return pointers->type.is_view() ? pointers->type.rank() - 1 : 1 - rows;
+  }
+
+  // Threads store whole 32-bit words to shared memory, even where they can load only parts of a
+  // word. Where adjacent threads load different rows of shared memory, each stores a whole chunk of
+  // its row.
+  Layout layout_to_copy(const Op &load, const Value &buffer) {
     constexpr int word_bytes = 4;
-    const Value *view = load.operand(0);
+    const std::optional<Partition> partition = partition_of(load);
+    const int warps = partition ? partition->warps : fn.warps;
+    const Value *pointers = load.operand(0);
     const Type &tile = load.result()->type;
-    int vector = std::max(vector_elements(view, load.operand_or_null(1), fn),
-                          word_bytes / bytes_of(tile.elem));
+    const int bytes = bytes_of(tile.elem);
+    const int rows = has_neighbors(buffer.type, 1) ? 1 : 0;
+    const int along = loading_axis(pointers, rows);
+    if (along != rows && !contiguous_axis(pointers, fn))
+      return shared(
+          crossing_layout(tile.shape, {along, 1}, {rows, int(widest_access_bytes) / bytes}, warps));
+    const int vector =
+        std::max(vector_elements(pointers, load.operand_or_null(1), fn), word_bytes / bytes);
     std::vector<int> order = last_axis_first(tile.rank());
-    if (std::optional<int> axis = contiguous_axis(view, fn))
-      std::swap(order[0], *std::find(order.begin(), order.end(), *axis));
-    return shared(blocked_layout(tile.shape, order, vector, partition_of(load)->warps));
+    std::swap(order[0], *std::find(order.begin(), order.end(), along));
+    return shared(blocked_layout(tile.shape, order, vector, warps));
   }
 
   Layout first_of(std::initializer_list<const Value *> values, const Type &type) {
@@ -482,8 +524,8 @@ struct State {
             return layout;
         return nullptr;
       }
-      if (is_copy(op))
-        return layout_to_copy(op);
+      if (const Value *buffer = buffer_of_copy(op))
+        return layout_to_copy(op, *buffer);
       if (Layout pointers = natural(op.operand(0)))
         return pointers;
       return layout_of_load(op);
@@ -675,6 +717,15 @@ struct State {
       value->type = value->type.with_layout(layout);
   }
 
+  // Whether consumer warps store each element by itself, if its mask is on. If they stored elements
+  // of accumulators so, ptxas would wait after every wgmma (C7514). Elements that pass through
+  // shared memory are no problem.
+  bool is_store_of_elements(const Op &store) {
+    const Value *pointers = store.operand(0);
+    return partition_of(store) && mask_of(store) && pointers->type.rank() == 2 &&
+           !contiguous_axis(pointers, fn);
+  }
+
   void rewrite_store(Op *op) {
     Value *pointers = op->operand(0), *value = op->operand(1), *mask = op->operand_or_null(2);
     Layout layout = natural(pointers);
@@ -687,6 +738,8 @@ struct State {
       layout = found->second.of_store;
     else if (!layout || !fills_sectors(*layout, pointers, fn))
       layout = shared(memory_layout(pointers, mask, fn));
+    else if (is_store_of_elements(*op))
+      layout = shared(transposing_layout(pointers->type.shape, {0, 1}, fn.warps));
     set_vector(*op, pointers, mask, *layout);
     for (size_t i : {0, 1, 2})
       demand_operand(op, i, layout);

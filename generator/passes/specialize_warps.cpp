@@ -63,6 +63,10 @@
 //          stored, the next one loads. Producer warps wait only for the circular buffer, not for
 //          each other.
 //
+//          Operands that the kernel gathers through pointers are copied so, too. A part of the
+//          pointers is computed from parts of the indices. That takes long, so the loop carries the
+//          first part of the next iteration.
+//
 //          A from registers. wgmma reads an operand from shared memory if it is contiguous along K,
 //          or if its elements have 16 bits. Any other A is loaded into registers by the consumer
 //          warps, one slice of K at a time:
@@ -132,6 +136,7 @@
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
 #include "ir/builder.h"
+#include "passes/tile_slices.h"
 
 #include <algorithm>
 #include <cassert>
@@ -159,7 +164,7 @@ constexpr Registers divisions[] = {{8, 0, 232, 40}, {8, 4, 176, 152}, {8, 8, 104
 
 // Bytes of a piece per producer thread. A thread holds two pieces: it stores one while the next one
 // loads. Each element takes a register until two elements are packed into one.
-constexpr int64_t bytes_in_registers = 64;
+constexpr int64_t bytes_in_registers = 64, bytes_of_gather = 32;
 
 int64_t bytes_of_stage(const MatmulLoop &matmul) {
   int64_t bytes = 0;
@@ -194,10 +199,11 @@ struct State {
 
   // --- The circular buffer ---
 
-  Value *allocate(Builder &builder, const Op &load) {
+  Value *allocate(Builder &builder, int number) {
+    const Op &load = *matmul.operands[number].load;
     const Type &tile = load.result()->type;
     const Value *from = load.operand(0);
-    int contiguous = copies_by_threads() ? *contiguous_axis(from, fn)
+    int contiguous = copies_by_threads() ? panel_axis(fn, matmul, number)
                                          : contiguous_tile_axis(*from->op, tile.rank());
     Shape shape = tile.shape;
     shape.insert(shape.begin(), stages);
@@ -231,7 +237,7 @@ struct State {
 
   void make_buffers(Builder &builder) {
     for (int i : {0, 1})
-      buffers[i] = allocate(builder, *matmul.operands[i].load);
+      buffers[i] = allocate(builder, i);
     rows = rows_of_instruction();
     operands = make_channel(builder, "operands", {buffers[0], buffers[1]}, stages);
     if (groups() > 1)
@@ -441,16 +447,26 @@ struct State {
   Value *copy_loop(Builder &outside, const Op &loop, Value *start, Copies copies) {
     const Block &old = *loop.blocks[0];
     Value *iterations = clone_computation(outside, loop.operand(0), fn.body, copies);
-    Op *mine = outside.for_loop(iterations, {start});
+    const bool copies_here = &loop == matmul.loop;
+    std::vector<Value *> carried = {start};
+    if (copies_here && carries_piece())
+      carried.push_back(load_first_piece(outside, outside.i32(0), iterations, copies));
+    Op *mine = outside.for_loop(iterations, carried);
     Block &body = *mine->blocks[0];
     body.arguments[0]->name = old.arguments[0]->name;
     body.arguments[1]->name = "step";
-    copies[old.arguments[0]] = body.arguments[0];
     Builder builder(fn, &body);
     builder.set_location(location);
     Value *step = body.arguments[1];
-    if (&loop == matmul.loop) {
-      copy_operands(builder, step, copies);
+    if (copies_here && copies_by_threads()) {
+      std::vector<Value *> next = copy_by_threads(builder, step, iterations, copies);
+      next.insert(next.begin(), builder.add(step, builder.i32(1)));
+      builder.yield(next);
+      return mine->results[0];
+    }
+    copies[old.arguments[0]] = body.arguments[0];
+    if (copies_here) {
+      copy_by_tma(builder, step, copies);
       step = builder.add(step, builder.i32(1));
     } else {
       step = copy_loop(builder, *inner_loop(loop), step, copies);
@@ -467,9 +483,7 @@ struct State {
     return loop;
   }
 
-  void copy_operands(Builder &builder, Value *step, Copies &copies) {
-    if (copies_by_threads())
-      return copy_by_threads(builder, step, copies);
+  void copy_by_tma(Builder &builder, Value *step, Copies &copies) {
     Value *stage = builder.channel_op(Opcode::put_, operands, step);
     for (int i : {0, 1}) {
       const Op &load = *matmul.operands[i].load;
@@ -488,23 +502,29 @@ struct State {
   // A part of an operand that the producer threads hold in registers at a time.
   struct Piece {
     int operand;
-    Shape shape;
-    std::vector<int64_t> origin;
+    Part part;
   };
 
-  // As many whole rows as fit in registers; parts of a row if one row does not fit.
+  // As many whole rows as fit in registers; parts of a row if one row does not fit. Of an operand
+  // that is gathered element by element, a thread holds fewer elements, because each has an
+  // address. The index along a row of the panel is computed once for several rows. So such a piece
+  // is first cut along the row, as far as each warp has a chunk.
   std::vector<Piece> pieces() const {
     std::vector<Piece> result;
     for (int i : {0, 1}) {
+      const Value *from = matmul.operands[i].load->operand(0);
       const Type &tile = matmul.operands[i].load->result()->type;
-      size_t along = size_t(*contiguous_axis(matmul.operands[i].load->operand(0), fn));
+      const size_t along = size_t(panel_axis(fn, matmul, i)), across = 1 - along;
+      const bool is_gather = !from->type.is_view() && !contiguous_axis(from, fn);
+      const int64_t bytes = is_gather ? bytes_of_gather : bytes_in_registers;
+      const int64_t max_value = bytes / bytes_of(tile.elem) * 32 * producer_warps();
+      const int64_t row = widest_access_bytes / bytes_of(tile.elem) * producer_warps();
       Shape shape = tile.shape;
-      int64_t max_value = bytes_in_registers / bytes_of(tile.elem) * 32 * producer_warps();
       while (element_count(shape) > max_value)
-        shape[shape[1 - along] > 1 ? 1 - along : along] /= 2;
-      for (int64_t row = 0; row < tile.shape[0]; row += shape[0])
-        for (int64_t column = 0; column < tile.shape[1]; column += shape[1])
-          result.push_back({i, shape, {row, column}});
+        shape[(is_gather && shape[along] > row) || shape[across] == 1 ? along : across] /= 2;
+      for (int64_t m = 0; m < tile.shape[0]; m += shape[0])
+        for (int64_t n = 0; n < tile.shape[1]; n += shape[1])
+          result.push_back({i, {shape, {m, n}}});
     }
     return result;
   }
@@ -522,48 +542,96 @@ struct State {
     return mine;
   }
 
-  Value *load_piece(Builder &builder, const Piece &piece, Copies &copies) {
-    const Op &load = *matmul.operands[piece.operand].load;
-    builder.set_location(load.location);
-    const Type &tile = load.result()->type;
-    Value *view = clone_computation(builder, load.operand(0), fn.body, copies);
-    std::vector<Value *> operands = view->op->operands;
+  // The part of a view, or of a tile of pointers, that `piece` loads.
+  Value *pointers_of_piece(Builder &builder, const Piece &piece, Value *whole, IndexParts &parts) {
+    if (!whole->type.is_view())
+      return parts.of(builder, whole, piece.part);
+    std::vector<Value *> operands = whole->op->operands;
     for (size_t d = 0; d < 2; d++)
       operands[1] =
-          builder.add(operands[1], builder.mul(builder.i64(piece.origin[d]), operands[2 + d]));
-    Value *part =
-        builder.create(Opcode::view_, operands, {view->type.with_shape(piece.shape)})->result();
-    auto hinted = [&](Value *loaded) {
-      keep_cache_hint(*loaded->op, load);
-      return loaded;
-    };
-    if (!load.operand_or_null(1))
-      return hinted(builder.load(part));
-    std::vector<Bound> bounds = *bounds_of(load.operand(1), 2);
-    for (Bound &bound : bounds)
-      bound.before =
-          copied(builder, bound.before, copies) + Poly::constant(piece.origin[size_t(bound.axis)]);
-    Value *on = builder.in_bounds(emit_limits(builder, piece.shape, bounds), piece.shape);
-    return hinted(builder.load(part, on, builder.filled(tile.with_shape(piece.shape), 0)));
+          builder.add(operands[1], builder.mul(builder.i64(piece.part.origin[d]), operands[2 + d]));
+    return builder.create(Opcode::view_, operands, {whole->type.with_shape(piece.part.shape)})
+        ->result();
   }
 
+  // The mask of a piece; null: there is none. `exists`: an additional condition; null: none.
+  Value *mask_of_piece(Builder &builder, const Piece &piece, Value *whole, Value *exists,
+                       Copies &copies, IndexParts &parts) {
+    const Shape &shape = piece.part.shape;
+    if (!whole && !exists)
+      return nullptr;
+    std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
+    if (whole)
+      bounds = bounds_of(whole, 2);
+    if (!bounds) {
+      Value *part =
+          parts.of(builder, clone_computation(builder, whole, fn.body, copies), piece.part);
+      return exists ? builder.binary(Opcode::and_, part, builder.splat(exists, shape)) : part;
+    }
+    for (Bound &bound : *bounds)
+      bound.before = copied(builder, bound.before, copies) +
+                     Poly::constant(piece.part.origin[size_t(bound.axis)]);
+    std::vector<Value *> limits = emit_limits(builder, shape, *bounds);
+    if (exists) // costs no comparison per element
+      limits[0] = builder.select(exists, limits[0], builder.i64(0));
+    return builder.in_bounds(limits, shape);
+  }
+
+  // `exists`: an additional mask; null: none.
+  Value *load_piece(Builder &builder, const Piece &piece, Value *exists, Copies &copies,
+                    IndexParts &parts) {
+    const Op &load = *matmul.operands[piece.operand].load;
+    builder.set_location(load.location);
+    Value *whole = clone_computation(builder, load.operand(0), fn.body, copies);
+    Value *part = pointers_of_piece(builder, piece, whole, parts), *other = nullptr;
+    Value *mask = mask_of_piece(builder, piece, load.operand_or_null(1), exists, copies, parts);
+    if (mask)
+      other = builder.filled(load.result()->type.with_shape(piece.part.shape), 0);
+    Value *loaded = builder.load(part, mask, other);
+    keep_cache_hint(*loaded->op, load);
+    return loaded;
+  }
+
+  // The first piece of `iteration`, if that is less than `iterations`.
+  Value *load_first_piece(Builder &builder, Value *iteration, Value *iterations, Copies copies) {
+    IndexParts parts;
+    copies[matmul.loop->blocks[0]->arguments[0]] = iteration;
+    Value *exists = builder.cmp("lt", iteration, iterations);
+    return load_piece(builder, pieces()[0], exists, copies, parts);
+  }
+
+  // Whether the loop carries the first piece of the next iteration. It takes long to compute the
+  // addresses of gathered elements.
+  bool carries_piece() const { return copies_by_threads() && is_gathered(matmul); }
+
   // Loads start long before the stores that need them: the next piece loads while one is stored,
-  // and the first piece of an iteration loads before its stage is empty.
-  void copy_by_threads(Builder &builder, Value *step, Copies &copies) {
+  // and the first piece of an iteration loads before its stage is empty. `copies` are those outside
+  // of the loop. Returns what the loop carries to the next iteration: the first piece, or nothing.
+  std::vector<Value *> copy_by_threads(Builder &builder, Value *step, Value *iterations,
+                                       const Copies &copies) {
+    const Block &body = *builder.block();
     std::vector<Piece> all = pieces();
+    IndexParts parts;
+    Copies inside = copies;
+    inside[matmul.loop->blocks[0]->arguments[0]] = body.arguments[0];
     Value *stage = nullptr;
-    std::vector<Value *> loaded = {load_piece(builder, all[0], copies)};
+    std::vector<Value *> loaded = {
+        carries_piece() ? body.arguments[2] : load_piece(builder, all[0], nullptr, inside, parts)};
     for (size_t i = 0; i < all.size(); i++) {
       if (i + 1 < all.size())
-        loaded.push_back(load_piece(builder, all[i + 1], copies));
+        loaded.push_back(load_piece(builder, all[i + 1], nullptr, inside, parts));
+      else if (carries_piece())
+        loaded.push_back(load_first_piece(builder, builder.add(body.arguments[0], builder.i32(1)),
+                                          iterations, copies));
       if (i == 0)
         stage = builder.channel_op(Opcode::put_, operands, step);
       Op *store =
           builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].operand], stage});
-      store->set(attr::origin_, all[i].origin);
+      store->set(attr::origin_, all[i].part.origin);
     }
     builder.set_location(location);
     builder.channel_op(Opcode::put_done_, operands, step);
+    return {loaded.begin() + ptrdiff_t(all.size()), loaded.end()};
   }
 
   // --- The split ---
@@ -650,10 +718,10 @@ struct State {
 
 } // namespace
 
-// Beside the stages: the staging buffers of each stored tile (stage_epilogue), a piece of a tile that
-// threads load for the epilogue, the mbarriers, and 1 KiB that the system reserves. Threads bring a
-// loaded piece into the layout of the accumulator through shared memory. If threads store, too,
-// their pieces take turns in the place of the staging buffers.
+// Beside the stages: the staging buffers of each stored tile (stage_epilogue), a piece of a tile
+// that threads load for the epilogue, the mbarriers, and 1 KiB that the system reserves. Threads
+// bring a loaded piece into the layout of the accumulator through shared memory. If threads store,
+// too, their pieces take turns in the place of the staging buffers.
 int64_t fitting_stages(Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
                        const Schedule &schedule) {
   constexpr int64_t row_bytes = 128, small_things = 2 << 10;

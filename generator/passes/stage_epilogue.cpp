@@ -69,8 +69,8 @@
 //                                             start the load of the piece after the next one
 //
 //          So the first pieces land during the mainloop. The thread that starts the copies waits
-//          until TMA has read the stage; the others go on to the next piece. So the channel needs no
-//          get_done: the warps that put are those that get, and know when a stage is empty.
+//          until TMA has read the stage; the others go on to the next piece. So the channel needs
+//          no get_done: the warps that put are those that get, and know when a stage is empty.
 //
 //          No arithmetic on accumulators is before a branch, such as a masked store, that their
 //          store is after. ptxas would assume a use while the tensor cores still add to them, and
@@ -82,8 +82,8 @@
 // Needs:   specialize_warps; tma_store only of tiles of the matmul's shape.
 // Ensures: no tma_store is left, and no use of a tma_load.
 // Limits:  nothing happens without a warp-specialized matmul, or with a cluster_reduce, whose
-//          result is stored as it is. A store stays whole if its pointers are not a view, if its
-//          mask is not made of bounds, or if its tile does not have the matmul's shape.
+//          result is stored as it is. A store stays whole if its pointers or its mask are not
+//          computed from indices, or if its tile does not have the matmul's shape.
 //
 // Tested by tests/unit/passes/stage_epilogue/ and stage_epilogue_test.cpp.
 
@@ -216,7 +216,8 @@ struct LoadedTile {
     builder.channel_op(Opcode::put_done_, loaded, first, piece);
   }
 
-  // Starts to load the first pieces: before the mainloop, unless the coordinates are not known there.
+  // Starts to load the first pieces: before the mainloop, unless the coordinates are not known
+  // there.
   void start_first(const Product &matmul) {
     loaded = Builder::after(fn, buffer->op)
                  .create(Opcode::channel_, {buffer}, {Type::channel(stages())})
@@ -322,19 +323,23 @@ void stage(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sl
 
 // Cuts a store by threads into pieces.
 void cut(Function &fn, Op *store, const Product &matmul, const SlicedTiles &sliced) {
-  Value *view = store->operand(0), *mask = store->operand_or_null(2);
+  Value *pointers = store->operand(0), *mask = store->operand_or_null(2);
   const int axis = *matmul.axis_of_columns(store->operand(1));
   const Shape piece = piece_of_store(*store, axis);
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
   std::vector<Slice> slices = slices_of(*store, piece, axis, matmul, sliced);
+  IndexParts parts;
   slices[0].load(builder);
   for (size_t i = 0; i < slices.size(); i++) {
     if (i + 1 < slices.size())
       slices[i + 1].load(builder);
     const Part &part = slices[i].part();
-    Value *part_of_memory = part_of_view(builder, *view, part);
+    Value *part_of_memory = pointers->type.is_view() ? part_of_view(builder, *pointers, part)
+                                                     : parts.of(builder, pointers, part);
     Value *on = mask ? part_of_bounds(builder, mask, part) : nullptr;
+    if (mask && !on)
+      on = parts.of(builder, mask, part);
     keep_cache_hint(*builder.store(part_of_memory, slices[i].compute(builder), on), *store);
   }
   erase(store);

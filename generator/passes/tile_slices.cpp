@@ -52,6 +52,32 @@ Part part_of_operand(const Op &op, size_t i, const Part &part) {
   return result;
 }
 
+// Emits the part of the result of `op` from the parts of its operands.
+Value *copy_part(Builder &builder, const Op &op, std::vector<Value *> operands, const Part &part) {
+  Op *copy =
+      builder.create(op.code, std::move(operands), {op.result()->type.with_shape(part.shape)});
+  copy->attributes = op.attributes;
+  if (copy->is(Opcode::range_))
+    copy->set(attr::start_, copy->get(attr::start_) + part.origin[0]);
+  if (copy->is(Opcode::in_bounds_))
+    for (size_t d = 0; d < part.origin.size(); d++)
+      copy->operands[d] = builder.sub(copy->operands[d], builder.i64(part.origin[d]));
+  return copy->result();
+}
+
+bool is_index(const Value *tile, std::map<const Value *, bool> &known) {
+  if (tile->type.is_scalar())
+    return true;
+  if (auto found = known.find(tile); found != known.end())
+    return found->second;
+  const Op *op = tile->op;
+  return known[tile] =
+             op && (op->is(Opcode::range_) ||
+                    (is_by_element(*op) &&
+                     std::all_of(op->operands.begin(), op->operands.end(),
+                                 [&](const Value *operand) { return is_index(operand, known); })));
+}
+
 bool are_same_elements(const Op &load, const Op &store) {
   if (!store.is(Opcode::store_))
     return false;
@@ -99,15 +125,32 @@ Value *part_of_bounds(Builder &builder, const Value *mask, const Part &part) {
   return builder.in_bounds(emit_limits(builder, part.shape, *bounds), part.shape);
 }
 
+bool is_index_tile(const Value *tile) {
+  std::map<const Value *, bool> known;
+  return is_index(tile, known);
+}
+
+Value *IndexParts::of(Builder &builder, Value *tile, const Part &part) {
+  if (tile->type.is_scalar())
+    return tile;
+  if (auto found = emitted_.find({tile, part}); found != emitted_.end())
+    return found->second;
+  const Op &op = *tile->op;
+  std::vector<Value *> operands;
+  for (size_t i = 0; i < op.operands.size(); i++)
+    operands.push_back(of(builder, op.operand(i), part_of_operand(op, i, part)));
+  return emitted_[{tile, part}] = copy_part(builder, op, std::move(operands), part);
+}
+
 Shape piece_of_store(const Op &store, int axis) {
-  constexpr int64_t piece_bytes = 128; // of a row
   const Type &tile = store.operand(1)->type;
-  const Value *mask = store.operand_or_null(2);
+  const Value *pointers = store.operand(0), *mask = store.operand_or_null(2);
+  const int64_t piece_bytes = pointers->type.is_view() ? 128 : 32; // of a row
   Shape piece = tile.shape;
   int64_t &extent = piece[size_t(axis)];
   extent = std::min<int64_t>(extent, piece_bytes / bytes_of(tile.elem));
-  bool is_cut = mask ? bounds_of(mask, tile.rank()).has_value() : piece != tile.shape;
-  return store.operand(0)->type.is_view() && is_cut ? piece : Shape();
+  bool is_cut = mask ? bounds_of(mask, tile.rank()) || is_index_tile(mask) : piece != tile.shape;
+  return is_cut && (pointers->type.is_view() || is_index_tile(pointers)) ? piece : Shape();
 }
 
 SlicedTiles::SlicedTiles(Function &fn, const std::vector<Op *> &stores) : threads_(32 * fn.warps) {
@@ -137,19 +180,6 @@ bool SlicedTiles::fits_twice(const Part &part) const {
   return element_count(part.shape) <= max_elements * threads_;
 }
 
-bool SlicedTiles::is_index(const Value *tile) const {
-  if (tile->type.is_scalar())
-    return true;
-  if (auto known = index_.find(tile); known != index_.end())
-    return known->second;
-  const Op *op = tile->op;
-  return index_[tile] =
-             op && (op->is(Opcode::range_) ||
-                    (is_by_element(*op) &&
-                     std::all_of(op->operands.begin(), op->operands.end(),
-                                 [&](const Value *operand) { return is_index(operand); })));
-}
-
 bool SlicedTiles::contains(const Value *tile, const Part &part, const Op &store) const {
   auto [at, is_new] = found_.emplace(std::tuple(tile, part.shape, &store), false);
   if (is_new)
@@ -164,7 +194,7 @@ bool SlicedTiles::finds(const Value *tile, const Part &part, const Op &store) co
   if (op->is(Opcode::range_))
     return true;
   const Shape &full = store.operand(1)->type.shape;
-  if (tile->type.shape == full && !only_stored_.count(op) && !is_index(tile))
+  if (tile->type.shape == full && !only_stored_.count(op) && !is_index_tile(tile))
     return false;
   if (op->is(Opcode::load_) ? !movable_.count({op, &store}) : !is_by_element(*op))
     return false;
@@ -235,14 +265,7 @@ Value *Slice::compute(Builder &builder, Value *tile, const Part &part) {
     for (size_t i = 0; i < tile->op->operands.size(); i++)
       operands.push_back(
           compute(builder, tile->op->operand(i), part_of_operand(*tile->op, i, part)));
-    Op *op = builder.create(tile->op->code, operands, {tile->type.with_shape(part.shape)});
-    op->attributes = tile->op->attributes;
-    if (op->is(Opcode::range_))
-      op->set(attr::start_, op->get(attr::start_) + part.origin[0]);
-    if (op->is(Opcode::in_bounds_))
-      for (size_t d = 0; d < part.origin.size(); d++)
-        op->operands[d] = builder.sub(op->operands[d], builder.i64(part.origin[d]));
-    result = op->result();
+    result = copy_part(builder, *tile->op, std::move(operands), part);
   }
   return computed_[{tile, part}] = result;
 }

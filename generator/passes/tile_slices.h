@@ -29,8 +29,20 @@ ir::Value *part_of_view(ir::Builder &builder, const ir::Value &whole, const Part
 /// The part of a mask that is a conjunction of bounds; null: the mask is not.
 ir::Value *part_of_bounds(ir::Builder &builder, const ir::Value *mask, const Part &part);
 
-/// The piece of a store by threads, cut along `axis`; empty: the store stays whole. Its pointers must
-/// be a view, and its mask made of bounds.
+/// Whether `tile` is computed from ranges and scalars, element by element, as addresses are.
+bool is_index_tile(const ir::Value *tile);
+
+/// Emits parts of index tiles, each once.
+class IndexParts {
+public:
+  ir::Value *of(ir::Builder &builder, ir::Value *tile, const Part &part);
+
+private:
+  std::map<std::pair<const ir::Value *, Part>, ir::Value *> emitted_;
+};
+
+/// The piece of a store by threads, cut along `axis`; empty: the store stays whole. Its pointers
+/// must be a view or an index tile, and its mask made of bounds or an index tile.
 ir::Shape piece_of_store(const ir::Op &store, int axis);
 
 /// Which tiles the stores of a block compute part by part: results of element-wise operations,
@@ -50,14 +62,12 @@ public:
 
 private:
   bool finds(const ir::Value *tile, const Part &part, const ir::Op &store) const;
-  bool is_index(const ir::Value *tile) const;
 
   int64_t threads_;
   // Pairs of a load and the store that it may move to.
   std::set<std::pair<const ir::Op *, const ir::Op *>> movable_;
   std::set<const ir::Op *> only_stored_; // the stores, and operations whose results only they need
   mutable std::map<std::tuple<const ir::Value *, ir::Shape, const ir::Op *>, bool> found_;
-  mutable std::map<const ir::Value *, bool> index_;
 };
 
 /// One part of the tile that a store stores.

@@ -71,7 +71,9 @@ std::vector<Candidate> copying_baseline(const MatmulSetting &setting, const Prob
                                         const Gpu &gpu) {
   const Shape accumulator = setting.accumulator();
   const int64_t step = setting.matmul.dot->operand(0)->type.shape[1];
-  CopyingMatmul copies = {accumulator, step, problem, &gpu.costs->copies};
+  const MeasuredCopies &times =
+      is_gathered(setting.matmul) ? gpu.costs->gathered_copies : gpu.costs->copies;
+  CopyingMatmul copies = {accumulator, step, problem, &times};
   const int64_t threads = 32 * warps_for_tile(accumulator[0] * accumulator[1]);
   Expr cost = cost_of_copies(copies, threads, number(1));
   std::vector<Candidate> candidates = split_k_of_copies(setting, copies, gpu);
@@ -81,13 +83,13 @@ std::vector<Candidate> copying_baseline(const MatmulSetting &setting, const Prob
 
 // The baseline beside `others`. On GPUs with wgmma it has no cost if `others` have none, and for
 // operands with which it was not measured: those of other sizes than 16 bits, and those that
-// cp.async can copy if `others` contain schedules without TMA. These are then faster. Alone, it has a
-// cost with gathered operands, so that variants can be compared.
+// cp.async can copy if `others` contain schedules without TMA. These are then faster. Alone, it has
+// a cost with gathered operands, so that variants can be compared.
 std::vector<Candidate> baseline_beside(const std::vector<Candidate> &others,
                                        const MatmulSetting &setting,
                                        const std::optional<Problem> &problem, const Gpu &gpu) {
-  const bool is_comparable =
-      problem && problem->bytes == 2 && (others.empty() ? problem->is_gathered : has_costs(others));
+  const bool is_comparable = problem && problem->bytes == 2 &&
+                             (others.empty() ? is_gathered(setting.matmul) : has_costs(others));
   if (gpu.has_wgmma && is_comparable && copies_through_registers(setting, gpu))
     return copying_baseline(setting, *problem, gpu);
   if (!gpu.has_wgmma || others.empty())
@@ -160,16 +162,19 @@ std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
   const std::optional<Problem> problem = problem_of(setting, gpu);
   std::vector<Candidate> candidates;
   if (gpu.has_wgmma) {
-    // Warp-specialized. TMA loads the operands. Producer warps load them if TMA cannot, or if a
+    // Warp-specialized: TMA loads the operands. Producer warps load them if TMA cannot, or if a
     // launch may find that it cannot.
     candidates = warp_specialized_schedules(setting, problem, gpu.costs->by_tma, gpu);
-    if (candidates.empty() || may_lack_maps(canonical))
-      append_comparable(candidates,
-                        warp_specialized_schedules(setting, problem, gpu.costs->by_threads, gpu));
-    // All warps do the same, if neither can load the operands.
+    std::optional<Candidate> by_all; // all warps copy and multiply
     if (candidates.empty())
-      if (std::optional<Candidate> gathered = gathered_wgmma_schedule(setting, problem, gpu))
-        candidates.push_back(std::move(*gathered));
+      by_all = gathered_wgmma_schedule(setting, problem, gpu);
+    const bool is_better = by_all && is_gathered(setting.matmul); // than by producer warps
+    const auto by_threads =
+        is_gathered(setting.matmul) ? gpu.costs->gathered_by_threads : gpu.costs->by_threads;
+    if (!is_better && (candidates.empty() || may_lack_maps(canonical)))
+      append_comparable(candidates, warp_specialized_schedules(setting, problem, by_threads, gpu));
+    if (candidates.empty() && by_all)
+      candidates.push_back(std::move(*by_all));
     // All warps do the same, too, for small matmuls, and for matmuls with few rows.
     if (has_costs(candidates))
       for (auto schedule : {multistage_wgmma_schedule, one_block_per_sm_schedule})

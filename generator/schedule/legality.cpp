@@ -9,6 +9,7 @@
 #include "analysis/memory_access.h"
 #include "passes/select_mma.h"
 #include "passes/specialize_warps.h"
+#include "passes/tile_slices.h"
 
 #include <algorithm>
 
@@ -71,11 +72,12 @@ bool fits_copies(const Function &fn, const MatmulLoop &matmul, int number, const
 bool fits_copies_by_threads(const Function &fn, const MatmulLoop &matmul, int number) {
   const Op &load = *matmul.operands[number].load;
   const Type &tile = load.result()->type;
-  const Value *view = load.operand(0), *mask = load.operand_or_null(1);
+  const Value *pointers = load.operand(0), *mask = load.operand_or_null(1);
   const Value *other = load.operand_or_null(2);
-  std::optional<int> along = view->type.is_view() ? contiguous_axis(view, fn) : std::nullopt;
-  return along && bytes_of(tile.elem) == 2 && (!mask || bounds_of(mask, tile.rank())) &&
-         (!other || is_zero(other)) && panel_row_bytes(tile.shape, *along, bytes_of(tile.elem)) > 0;
+  return (pointers->type.is_view() || is_index_tile(pointers)) && bytes_of(tile.elem) == 2 &&
+         (!mask || bounds_of(mask, tile.rank()) || is_index_tile(mask)) &&
+         (!other || is_zero(other)) &&
+         panel_row_bytes(tile.shape, panel_axis(fn, matmul, number), bytes_of(tile.elem)) > 0;
 }
 
 bool fits_panel(const Function &fn, const MatmulLoop &matmul, int number) {

@@ -219,8 +219,8 @@ std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
   if (problem && gpu.has_wgmma && !producer_warps)
     append(candidates, split_k_schedules(setting, *problem, gpu));
   // Costs decide which schedule is best. Without them only one is compiled: that of the largest
-  // tile, or of the tile of the source.
-  if (candidates.empty())
+  // tile, or of the tile of the source. With gathered operands it may be slower than others.
+  if (candidates.empty() && !is_gathered(setting.matmul))
     if (std::optional<Schedule> own = own_schedule(setting, producer_warps, gpu))
       candidates.push_back({std::move(*own)});
   if (!candidates.empty() && !candidates[0].cost)

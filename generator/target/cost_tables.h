@@ -75,15 +75,17 @@ struct ElementwiseTimes {
 };
 
 struct CostTables {
-  std::span<const MeasuredTile> by_tma;     // warp-specialized, TMA and wgmma
-  std::span<const MeasuredTile> by_threads; // warp-specialized, producer warps without TMA
-  std::span<const MeasuredTile> by_mma;     // warp-specialized, TMA and mma
-  std::span<const MeasuredTile> split_k;    // split-K through a workspace; best first
-  MeasuredTile coarsened;                   // multistage, mma
+  std::span<const MeasuredTile> by_tma;              // warp-specialized, TMA and wgmma
+  std::span<const MeasuredTile> by_threads;          // warp-specialized, producer warps without TMA
+  std::span<const MeasuredTile> gathered_by_threads; // the same, of gathered operands
+  std::span<const MeasuredTile> by_mma;              // warp-specialized, TMA and mma
+  std::span<const MeasuredTile> split_k;             // split-K through a workspace; best first
+  MeasuredTile coarsened;                            // multistage, mma
   MeasuredTile multistage_wgmma;
   MeasuredPrograms programs_without_wgmma, programs_beside_wgmma;
-  MeasuredCopies copies;   // through registers
-  MeasuredCopies gathered; // by cp.async, multiplied by wgmma
+  MeasuredCopies copies;          // through registers
+  MeasuredCopies gathered;        // by cp.async, multiplied by wgmma
+  MeasuredCopies gathered_copies; // of gathered operands, through registers
   ElementwiseTimes elementwise;
 
   int64_t launch;                    // ns before a warp-specialized kernel starts

@@ -347,7 +347,8 @@ Run gated(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// Rows of A that wrap around, so the programs gather them. Neither M nor K is a multiple of the tile.
+// Rows of A that wrap around, so the programs gather them. Neither M nor K is a multiple of the
+// tile.
 Run circular(const Variant &variant, std::mt19937 &random, int steps) {
   constexpr int64_t taps = 3;
   const int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN");
@@ -369,6 +370,33 @@ Run circular(const Variant &variant, std::mt19937 &random, int steps) {
       for (int64_t t = 0; t < taps; t++)
         for (int64_t i = 0; i < k; i++)
           sum += value_at(memory, a, (row + t) % m, i) * value_at(memory, b, t * k + i, column);
+      return sum;
+    });
+  };
+  return run;
+}
+
+// Rows of C and columns of A that are rotated, so the programs gather each element of A. Neither M
+// nor K is a multiple of the tile.
+Run rotated(const Variant &variant, std::mt19937 &random, int steps) {
+  const int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN");
+  const int64_t k = std::max(steps * variant.number("TK") - 7, 0);
+  Run run;
+  run.text = "K=" + std::to_string(k);
+  const Numbers type = {variant.type()};
+  Matrix a = add_matrix(run.memory, "A", type, m, k, k + 1, &random);
+  Matrix b = add_matrix(run.memory, "B", type, k, n, n + 8, &random);
+  Matrix c = add_matrix(run.memory, "C", {Elem::f32}, m, n, n + 3, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
+                          Element::pointer(c.buffer)};
+  for (int64_t number : {m, n, k, a.ld, b.ld, c.ld})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double sum = 0;
+      for (int64_t i = 0; i < k; i++)
+        sum += value_at(memory, a, (row + m - 1) % m, (i + 3) % k) * value_at(memory, b, i, column);
       return sum;
     });
   };
@@ -421,6 +449,7 @@ std::vector<TestKernel> more_products() {
       {"tests/test_kernels/gated_matmul.tc", false, products<gated>, any, Schedules::plain},
       {"tests/test_kernels/heads_matmul.tc", false, products<heads>, any},
       {"tests/test_kernels/residual_matmul.tc", false, products<residual>, any},
+      {"tests/test_kernels/rotated_matmul.tc", false, products<rotated>, any},
       {"tests/test_kernels/scaled_matmul.tc", false, products<scaled>, any, Schedules::plain},
   };
   for (TestKernel &test_kernel : list)

@@ -7,7 +7,9 @@
 layout NT, so rows that do not start at multiples of 32 bytes are common. The fit changes one constant at a
 time, and keeps what makes the images with low costs faster; other constants of the model stay as they are.
 Problems of kind "odd" have odd sizes and any layout. They are for `copies`, the baseline whose copies go
-through registers, and for `by_threads`. Problems of kind "gathered" are convolutions. They are for `gathered`.
+through registers, and for `by_threads`. The kinds "chunks" and "elements" are convolutions, whose pixels are
+gathered: by cp.async in whole chunks, for `gathered`; or element by element, for `gathered_copies` and
+`gathered_by_threads`.
 
 Measuring needs PyTorch and a GPU, the rest is pure Python.
 """
@@ -21,7 +23,7 @@ import sys
 import time
 
 SMS, CLUSTER_GROUP = 132, 18
-KINDS = ("matmul", "masked", "thin", "batched", "odd", "gathered")
+KINDS = ("matmul", "masked", "thin", "batched", "odd", "chunks", "elements")
 # step, rest and min_time of a tile, as in MeasuredTile
 TILES = {
     "128x256": [804, 1354, 0], "128x256 multicast 2": [846, 1420, 0], "128x128 ping-pong": [390, 642, 1684],
@@ -32,11 +34,15 @@ TILES = {
 }
 OTHERS = {"row": 1830, "unaligned_row": 2740, "reduction_bytes_per_ns": 1290, "reduction_bytes_per_block": 12,
           "baseline": 1.53}
-# MeasuredCopies of `copies` and of `gathered`, whose other times are 0; step and rest of the tiles by_threads; the registers and the shared memory of an SM
+# MeasuredCopies of `copies`, `gathered` and `gathered_copies`; times that are not there are 0. Step and rest of the
+# tiles of `by_threads` and `gathered_by_threads`. The registers and the shared memory of an SM
 COPIES = {"launch": 2720, "iteration": 414, "copied": 22980, "rest": 467, "multiplied": 0.219, "stored": 98,
           "spilled": 136, "thread": 0}
-GATHERED = {"iteration": 203, "rest": 3705, "multiplied": 0.257, "thread": 665}
+GATHERED = {"iteration": 83, "rest": 4311, "multiplied": 0.564, "thread": 705}
+GATHERED_COPIES = {"launch": 1633, "iteration": 113, "copied": 37960, "rest": 5738, "multiplied": 0.341,
+                   "spilled": 115, "thread": 66}
 BY_THREADS = {"128x256": [2641, 4750], "128x128": [1100, 2578], "64x128": [972, 2015], "64x64": [746, 1765]}
+GATHERED_BY_THREADS = {"128x128": [2269, 9618], "64x128": [1090, 1616], "64x64": [1036, 755]}
 REGISTERS, SHARED_BYTES, THREADS = 65536, 227 * 1024, 2048
 LAUNCH, BYTES_PER_NS, BASELINE_LAUNCH, BASELINE_BYTES_PER_NS, REDUCTION_LAUNCH = 1300, 3800, 930, 3000, 2000
 
@@ -70,46 +76,73 @@ def drawn(generator, kind):
             return dict(kind=kind, B=batch, M=m, N=n, K=k)
 
 
-def drawn_convolution(generator):
-    """A random convolution: K channels are a multiple of 8, the other sizes are log-uniform."""
+def drawn_convolution(generator, kind):
+    """A random convolution with sizes that are log-uniform. K are the terms of a sum. The pixels of kind "chunks" have
+    a multiple of 8 channels next to each other."""
     def size(low, high, step=1):
         return max(step, round(low * (high / low) ** generator.random() / step) * step)
 
     while True:
-        problem = dict(kind="gathered", images=size(1, 64), side=size(7, 160), K=size(16, 1024, 8),
+        layout = "nhwc" if kind == "chunks" else generator.choice(("nchw", "nchw", "nchw", "nhwc"))
+        step = 8 if kind == "chunks" or (layout == "nchw" and generator.random() < 0.7) else 1
+        problem = dict(kind=kind, layout=layout, images=size(1, 64), side=size(7, 160), C=size(4, 1024, step),
                        N=size(16, 1024), window=generator.choice((2, 3, 3, 5)), stride=generator.choice((1, 1, 2)))
-        problem["out"] = (problem["side"] - 1) // problem["stride"] + 1
-        problem.update(B=1, M=problem["images"] * problem["out"]**2, taps=problem["window"]**2)
-        flops = 2 * problem["M"] * problem["N"] * problem["K"] * problem["taps"]
-        if 2**26 <= flops <= 2**37 and problem["images"] * problem["side"]**2 * problem["K"] <= 2**28:
+        problem["P"] = (problem["side"] - 1) // problem["stride"] + 1
+        problem.update(B=1, M=problem["images"] * problem["P"]**2, K=problem["C"] * problem["window"]**2)
+        flops = 2 * problem["M"] * problem["N"] * problem["K"]
+        is_other_kind = kind == "elements" and layout == "nhwc" and problem["C"] % 8 == 0
+        if (2**26 <= flops <= 2**37 and problem["images"] * problem["side"]**2 * problem["C"] <= 2**28
+                and not is_other_kind):
             return problem
 
 
-def measure_convolution(library, timer, generator):
+def measure_convolution(library, timer, generator, kind):
     """A random convolution, with the times of the images that gather."""
     import torch
 
     from bench.kernels import LaunchError
 
-    problem = drawn_convolution(generator)
-    images, side, c, k, window, out = (problem[name] for name in ("images", "side", "K", "N", "window", "out"))
-    x, f, y = (torch.rand(*shape, device="cuda").half() for shape in (
-        (images, side, side, c), (k, window, window, c), (images, out, out, k)))
-    kernel = library.kernel("conv2d_half_nhwc")
+    problem = drawn_convolution(generator, kind)
+    images, side, c, k, window, out = (problem[name] for name in ("images", "side", "C", "N", "window", "P"))
+    x, f, y = (torch.rand(elements, device="cuda").half() for elements in (
+        images * side**2 * c, k * window**2 * c, images * out**2 * k))
+    kernel = library.kernel(f"conv2d_half_{problem['layout']}")
     launch = kernel.bind(X=x, F=f, Y=y, N=images, C=c, H=side, W=side, K=k, R=window, S=window, P=out, Q=out,
                          stride_h=problem["stride"], stride_w=problem["stride"], pad_h=window // 2,
                          pad_w=window // 2, dilation_h=1, dilation_w=1)
-    problem["copies"] = copies = []
+    problem.update(copies=[], times={})
+    of_launch = {image.choice: image for image in sorted(kernel.images(), key=is_specialized)
+                 if holds(image, problem)}  # a launch prefers specializations
     for image in kernel.images():
-        if str(image).split(" / ")[2] != "multistage wgmma":
+        schedule, choice = (image.info.schedule or b"").decode(), image.choice
+        if choice not in of_launch or image.info.specialization != of_launch[choice].info.specialization:
+            continue
+        if schedule == "baseline" and kind == "chunks" or choice[0] == 0:
             continue
         kernel.object = image.object
         try:
             launch()
         except LaunchError:
             continue
-        copies.append(dict(facts_of(image), us=1e6 * timer.quick(lambda _: launch())))
+        us = 1e6 * timer.quick(lambda _: launch())
+        if "without TMA" in schedule:
+            problem["times"][f"{choice[-3]}x{choice[-2]} without TMA"] = us
+        else:
+            problem["copies"].append(dict(facts_of(image), us=us))
     return problem
+
+
+def is_specialized(image):
+    return bool(image.info.specialization)
+
+
+def holds(image, problem):
+    """Whether the specialization of an image, such as "C % 8 && K % 8", holds for a convolution."""
+    sizes = {"C": problem["C"], "K": problem["N"], "R": problem["window"], "S": problem["window"],
+             "H": problem["side"], "W": problem["side"], "P": problem["P"], "Q": problem["P"]}
+    conditions = (image.info.specialization or b"").decode().split(" && ")
+    return all(sizes[name] % int(number) == 0
+               for name, number in (each.split(" % ") for each in conditions if each))
 
 
 def facts_of(image):
@@ -132,8 +165,8 @@ def measure(folder, out, seconds, kinds):
     with open(out, "w", encoding="utf-8") as file:
         while time.monotonic() < end:
             kind = generator.choice(kinds)
-            if kind == "gathered":
-                problem = measure_convolution(library, timer, generator)
+            if kind in ("chunks", "elements"):
+                problem = measure_convolution(library, timer, generator, kind)
                 file.write(json.dumps(problem) + "\n")
                 continue
             problem = drawn(generator, kind)
@@ -216,18 +249,22 @@ def cost_of_copies(problem, image, times):
     times = {"launch": 0, "copied": 0, "stored": 0, "spilled": 0, "thread": 0, **times}
     (rows, columns, step), threads = image["choice"], image["threads"]
     b, m, n, k = (problem[key] for key in "BMNK")
-    taps = problem.get("taps", 1)
     resident = max(1, min(REGISTERS // (image["registers"] * threads), THREADS // threads,
                           SHARED_BYTES // (image["shared"] + 1024)))
-    programs, iterations = divided(m, rows) * divided(n, columns) * b, divided(k, step) * taps
+    programs, iterations = divided(m, rows) * divided(n, columns) * b, divided(k, step)
     wave = (iterations * (times["iteration"] + (rows + columns) * step // threads * times["copied"] / 1000)
             + times["rest"])
     program = (iterations * (rows * columns * step * times["multiplied"]
                              + threads * (times["thread"] + image["spilled"] * times["spilled"]))
                + rows * columns * times["stored"]) / 1000
     steps = divided(programs, SMS * resident) * wave + divided(programs, SMS) * program
-    bytes_of_all = 2 * b * ((0 if "taps" in problem else m * k) + k * taps * n + m * n)
-    return times["launch"] + max(steps, bytes_of_all / BASELINE_BYTES_PER_NS) + steps / 16
+    return times["launch"] + max(steps, bytes_of(problem) / BASELINE_BYTES_PER_NS) + steps / 16
+
+
+def bytes_of(problem):
+    """Of the matrices. The model does not know how many pixels are gathered."""
+    b, m, n, k = (problem[key] for key in "BMNK")
+    return 2 * b * ((0 if problem["kind"] in ("chunks", "elements") else m * k) + k * n + m * n)
 
 
 def cost_of_threads(problem, name, by_threads):
@@ -235,7 +272,7 @@ def cost_of_threads(problem, name, by_threads):
     b, m, n, k = (problem[key] for key in "BMNK")
     (rows, columns), (step, rest), k = map(int, name.split("x")), by_threads[name], divided(k, 32) * 32
     steps = divided(divided(m, rows) * divided(n, columns) * b, SMS) * (divided(k * 2, 128) * step + rest)
-    return LAUNCH + max(steps, 2 * b * (m * k + k * n + m * n) / BYTES_PER_NS) + steps / 16
+    return LAUNCH + max(steps, bytes_of(problem) / BYTES_PER_NS) + steps / 16
 
 
 # --- Fitting ---------------------------------------------------------------------------------------------
@@ -321,24 +358,20 @@ def main(arguments):
         return
     with open(arguments[1], encoding="utf-8") as file:
         problems = [json.loads(line) for line in file]
-    odd, gathered = ([problem for problem in problems if problem["kind"] == kind and problem["copies"]]
-                     for kind in ("odd", "gathered"))
-    problems = [problem for problem in problems if problem["kind"] not in ("odd", "gathered")]
-    if gathered:
-        half = len(gathered) // 2
-        times, *_ = fit_copies(gathered[:half], GATHERED, {}, float(arguments[2]), random.Random(1))
-        choices, error = loss_of_copies(gathered[half:], times, {})
-        print("gathered", *(f"{name} {value:.4g}" for name, value in times.items()))
-        print(f"convolutions without a part in the fit: the image with the lowest cost takes "
-              f"{math.exp(choices):.3f} times as long as the fastest; mean error of a cost {error:.3f}")
-    if odd:
-        copies, by_threads, (choices, error) = fit_copies(odd, COPIES, BY_THREADS, float(arguments[2]),
-                                                           random.Random(1))
-        print("copies", *(f"{name} {value:.4g}" for name, value in copies.items()))
-        for name, times in by_threads.items():
-            print("by_threads", name, *map(round, times))
-        print(f"odd sizes: the image with the lowest cost takes {math.exp(choices):.3f} times as long as the "
-              f"fastest; mean error of a cost {error:.3f}")
+    fits = {"odd": ("copies", COPIES, "by_threads", BY_THREADS), "chunks": ("gathered", GATHERED, "", {}),
+            "elements": ("gathered_copies", GATHERED_COPIES, "gathered_by_threads", GATHERED_BY_THREADS)}
+    for kind, (of_copies, copies, of_threads, by_threads) in fits.items():
+        chosen = [problem for problem in problems if problem["kind"] == kind and problem["copies"]]
+        if chosen:
+            half = len(chosen) // 2
+            copies, by_threads, _ = fit_copies(chosen[:half], copies, by_threads, float(arguments[2]), random.Random(1))
+            print(of_copies, *(f"{name} {value:.4g}" for name, value in copies.items()))
+            for name, times in by_threads.items():
+                print(of_threads, name, *map(round, times))
+            choices, error = loss_of_copies(chosen[half:], copies, by_threads)
+            print(f"{kind}, {len(chosen) - half} problems without a part in the fit: the image with the lowest cost "
+                  f"takes {math.exp(choices):.3f} times as long as the fastest; mean error of a cost {error:.3f}")
+    problems = [problem for problem in problems if problem["kind"] not in fits]
     if not problems:
         return
     tiles, others, best = fit(problems, float(arguments[2]), random.Random(1))

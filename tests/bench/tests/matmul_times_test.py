@@ -31,7 +31,7 @@ class MatmulTimesTest(unittest.TestCase):
     def test_cost_of_copies_counts_waves_of_resident_blocks(self):
         def cost(m, k, registers):
             image = dict(choice=[64, 64, 32], threads=128, registers=registers, shared=8192, spilled=0)
-            return times.cost_of_copies(dict(B=1, M=m, N=64 * 132, K=k), image, times.COPIES)
+            return times.cost_of_copies(dict(kind="odd", B=1, M=m, N=64 * 132, K=k), image, times.COPIES)
 
         self.assertEqual(cost(64, 33, 128), cost(64, 33, 64))  # one wave in both cases
         self.assertLess(cost(64 * 8, 33, 64), cost(64 * 8, 33, 128))
@@ -51,7 +51,7 @@ class MatmulTimesTest(unittest.TestCase):
         """Two tiles with the same products; one has more threads."""
         problems = []
         for m in (1000, 30000, 60000, 90000):
-            problem = dict(B=1, M=m, N=64, K=64, taps=9, copies=[])
+            problem = dict(kind="chunks", B=1, M=m, N=64, K=576, copies=[])
             for choice, threads in (((64, 64, 32), 128), ((64, 64, 32), 256)):
                 image = dict(choice=choice, threads=threads, registers=64, shared=40000, spilled=0)
                 true = dict(times.GATHERED, thread=2000)
@@ -61,14 +61,34 @@ class MatmulTimesTest(unittest.TestCase):
         self.assertLess(loss[1], times.loss_of_copies(problems, times.GATHERED, {})[1])
         self.assertGreater(found["thread"], times.GATHERED["thread"])
 
+    def test_an_image_with_a_specialization_runs_where_it_holds(self):
+        class Image:
+            def __init__(self, specialization):
+                self.info = type("Info", (), dict(specialization=specialization))
+
+        problem = dict(C=24, N=20, window=3, side=40, P=40)
+        for specialization, expected in ((None, True), (b"C % 8", True), (b"C % 8 && P % 8", True),
+                                         (b"C % 8 && K % 8", False), (b"C % 16", False)):
+            self.assertEqual(times.holds(Image(specialization), problem), expected)
+
+    def test_convolutions_of_a_kind(self):
+        generator = random.Random(3)
+        for kind in ("chunks", "elements"):
+            for _ in range(200):
+                problem = times.drawn_convolution(generator, kind)
+                copies_chunks = problem["layout"] == "nhwc" and problem["C"] % 8 == 0
+                self.assertEqual(copies_chunks, kind == "chunks")
+                self.assertEqual(problem["K"], problem["C"] * problem["window"]**2)
+
     def test_constants_of_copies_are_those_of_the_compiler(self):
         table = (main.ROOT / "generator/target/cost_tables.cpp").read_text()
         found = re.search(r"\.copies = \{(.*?)\}", table)[1]
         self.assertEqual([float(each) for each in found.split(",")], list(times.COPIES.values()))
-        found = re.search(r"\.gathered = \{(.*?)\}", table)[1]
-        self.assertEqual([float(each) for each in found.split(",")],
-                         [times.GATHERED.get(name, 0) for name in times.COPIES])
-        for name, (step, rest) in times.BY_THREADS.items():
+        for field, constants in (("gathered", times.GATHERED), ("gathered_copies", times.GATHERED_COPIES)):
+            found = re.search(rf"\.{field} = \{{(.*?)\}}", table)[1]
+            self.assertEqual([float(each) for each in found.split(",")],
+                             [constants.get(name, 0) for name in times.COPIES])
+        for name, (step, rest) in (*times.BY_THREADS.items(), *times.GATHERED_BY_THREADS.items()):
             self.assertRegex(table, rf"{{{{{name.replace('x', ', ')}, 1}}, {step}, {rest}, [48]}}")
 
     def test_fit_prefers_the_tile_that_is_faster(self):

@@ -218,6 +218,25 @@ TEST_CASE("lower: nested loops and branches") {
   CHECK(count(text, "!llvm.loop") >= 2);
 }
 
+TEST_CASE(
+    "for_loop: carries loaded elements of less than a word apart, so it does not wait for them") {
+  auto carried = [](const std::string &vector) {
+    const std::string load = "load %v {vector = " + vector + "} : f16[256] #0";
+    return lowered("layout #0 [256] reg (1) (2) (4) lane (8) (16) (32) (64) (128) warp\n"
+                   "func @f(%p: ptr<f16>, %n: i32) warps 1 {\n"
+                   "%z = constant {value = 0} : i64\n%one = constant {value = 1} : i64\n"
+                   "%v = view %p, %z, %one : view<f16>[256]\n%x = " +
+                   load +
+                   "\n%r = for_loop %n, %x : f16[256] #0 {\n(%t: i32, %c: f16[256] #0)\n"
+                   "%next = " +
+                   load +
+                   "\nstore %v, %c {vector = 8}\nyield %next\n}\n"
+                   "store %v, %r {vector = 8}\nreturn\n}");
+  };
+  CHECK(count(carried("1"), "phi half") == 8);
+  CHECK(count(carried("2"), "phi half") == 0);
+}
+
 TEST_CASE("for_loop: carries tiles per register") {
   std::string text = lowered(R"(
     layout #0 [64] reg (32) lane (1) (2) (4) (8) (16) warp

@@ -1,4 +1,5 @@
-// Tests schedule/multistage.cpp: matmuls that gather an operand through a tile of pointers.
+// Tests schedule/multistage.cpp and warp_specialized.cpp: matmuls that gather an operand through a
+// tile of pointers.
 
 #include "found_schedules.h"
 
@@ -45,11 +46,13 @@ TEST_CASE("candidate_schedules: cp.async gathers rows that are 16-byte aligned")
   REQUIRE(found[0].copies);
   CHECK(found[0].copies->times == &find_gpu("90a")->costs->gathered);
   CHECK_FALSE(found[1].cost); // the baseline is slower
-  // Rows that are not aligned go through registers.
+  // Rows that are not aligned go through registers, of producer warps or of all warps.
   found = schedules(gathered(""));
-  CHECK(found.back().copies->times == &find_gpu("90a")->costs->copies);
-  for (const Found &schedule : found)
-    CHECK(schedule.kind != Schedule::Kind::multistage_wgmma);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].kind == Schedule::Kind::warp_specialized);
+  CHECK(found[0].producer_warps == 8);
+  CHECK(found[0].cost);
+  CHECK(found[1].copies->times == &find_gpu("90a")->costs->gathered_copies);
   // Without wgmma all warps multiply by mma.
   for (const Found &schedule : schedules(gathered(" multiple_of 8"), "80"))
     CHECK(schedule.kind != Schedule::Kind::multistage_wgmma);
