@@ -68,11 +68,12 @@ struct State {
     Value *negative = builder.unary(Opcode::neg_, divisor), *one = builder.i64(1);
     Value *other = negative;
     if (!is_signed) {
-      Value *is_large =
-          builder.binary(Opcode::max_, builder.binary(Opcode::min_, negative, one), builder.i64(0));
-      other = builder.mul(is_large, builder.i64(power));
+      Value *zero = builder.i64(0), *large = builder.i64(power);
+      Value *at_most_one = builder.binary(Opcode::min_, negative, one);
+      other = builder.mul(builder.binary(Opcode::max_, at_most_one, zero), large);
     }
-    return builder.binary(Opcode::max_, builder.binary(Opcode::max_, divisor, other), one);
+    Value *size = builder.binary(Opcode::max_, divisor, other);
+    return builder.binary(Opcode::max_, size, one);
   }
 
   Value *reciprocal_of(Value *divisor, bool is_signed) {
@@ -84,9 +85,9 @@ struct State {
     builder.set_location(fn.location);
     Copies copies;
     Value *wide = builder.cast(clone_computation(builder, divisor, fn.body, copies), Elem::i64);
-    Value *quotient =
-        builder.binary(Opcode::div_, builder.i64(power - 1), size_of(builder, wide, is_signed));
-    Value *rounded = builder.add(quotient, builder.i64(1));
+    Value *size = size_of(builder, wide, is_signed), *most = builder.i64(power - 1);
+    Value *quotient = builder.binary(Opcode::div_, most, size);
+    Value *one = builder.i64(1), *rounded = builder.add(quotient, one);
     Value *result = builder.create(Opcode::host_value_, {rounded}, {rounded->type})->result();
     result->name = "reciprocal";
     reciprocals.push_back({poly, is_signed, result});

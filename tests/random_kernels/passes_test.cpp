@@ -18,12 +18,13 @@
 
 using namespace tritonc;
 
-// Five more kernels cover rare features: tf32 with only A contiguous along K, split-K, a schedule
-// in which all warps have the same role, two loops over one row, and rows without gaps.
-TEST_CASE("passes: every pass changes one of 105 kernels") {
+// Six more kernels cover rare features: tf32 with only A contiguous along K, split-K, a schedule in
+// which all warps have the same role, two loops over one row, rows without gaps, and a division by
+// a parameter in a loop.
+TEST_CASE("passes: every pass changes one of 106 kernels") {
   constexpr uint64_t first = 100, swapped = 2543, divided = 1577, together = 5798, staged = 145,
-                     joined = 147;
-  std::vector<uint64_t> seeds = {swapped, divided, together, staged, joined};
+                     joined = 147, quotient = 1425;
+  std::vector<uint64_t> seeds = {swapped, divided, together, staged, joined, quotient};
   for (uint64_t seed = 0; seed < first; seed++)
     seeds.push_back(seed);
   std::map<std::string, int> changes;
