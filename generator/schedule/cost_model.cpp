@@ -204,19 +204,18 @@ Expr elements_beside_gathers(const MatmulSetting &setting, const Expr &k) {
 
 std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) {
   const LoadedOperand *operands = setting.matmul.operands;
-  const bool is_gathered = !is_read_once(operands[0]) || !is_read_once(operands[1]);
+  const bool gathers = is_gathered(setting.matmul);
   std::optional<Expr> iterations = host_expression(setting.matmul.loop->operand(0));
-  if (!iterations || (!is_gathered && (!setting.axes[0] || !setting.axes[1])))
+  if (!iterations || (!gathers && (!setting.axes[0] || !setting.axes[1])))
     return std::nullopt;
   const Type &a = setting.matmul.dot->operand(0)->type;
   Expr k = *iterations * number(a.shape[1]);
-  return Problem{.elements = is_gathered ? elements_beside_gathers(setting, k)
-                                         : elements_of_matrices(setting, k),
+  return Problem{.elements = gathers ? elements_beside_gathers(setting, k)
+                                     : elements_of_matrices(setting, k),
                  .k = std::move(k),
                  .unaligned = {is_unaligned(operands[0]), is_unaligned(operands[1])},
                  .axes = {setting.axes[0].value_or(0), setting.axes[1].value_or(1)},
                  .bytes = bytes_of(a.elem),
-                 .is_gathered = is_gathered,
                  .costs = gpu.costs};
 }
 

@@ -20,7 +20,6 @@ struct Problem {
   Expr unaligned[2]; // of A and B: 1 if rows do not start at multiples of 32 bytes, else 0
   size_t axes[2];    // of the grid, along M and along N
   int64_t bytes;
-  bool is_gathered;        // an operand is loaded through a tile of pointers
   const CostTables *costs; // of the GPU
 };
 
