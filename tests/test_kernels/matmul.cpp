@@ -2,6 +2,10 @@
 
 #include "test_kernels/test_kernel_parts.h"
 
+#include <functional>
+#include <optional>
+#include <utility>
+
 namespace tritonc::test {
 namespace {
 
@@ -347,60 +351,58 @@ Run gated(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// Rows of A that wrap around, so the programs gather them. Neither M nor K is a multiple of the
-// tile.
-Run circular(const Variant &variant, std::mt19937 &random, int steps) {
-  constexpr int64_t taps = 3;
+// Each program gathers its elements of A: the factor of B[term, n] in row m of C is the element of
+// A at place(m, term, M, K). The rows of A have a gap behind K elements. `taps`: rows of B / K. M
+// is not a multiple of the tile.
+using Place = std::pair<int64_t, int64_t>;
+Run gathered(const Variant &variant, std::mt19937 &random, int64_t k, int64_t gap,
+             std::optional<int64_t> taps,
+             const std::function<Place(int64_t, int64_t, int64_t, int64_t)> &place) {
   const int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN");
-  const int64_t k = std::max(steps * variant.number("TK") - 8, 0);
+  const int64_t terms = taps.value_or(1) * k;
   Run run;
   run.text = "K=" + std::to_string(k);
   const Numbers type = {variant.type()};
-  Matrix a = add_matrix(run.memory, "A", type, m, k, k + 8, &random);
-  Matrix b = add_matrix(run.memory, "B", type, taps * k, n, n + 8, &random);
+  Matrix a = add_matrix(run.memory, "A", type, m, k, k + gap, &random);
+  Matrix b = add_matrix(run.memory, "B", type, terms, n, n + 8, &random);
   Matrix c = add_matrix(run.memory, "C", {Elem::f32}, m, n, n + 3, nullptr);
   run.launch.grid = {grid_x, grid_y, 1};
   run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
                           Element::pointer(c.buffer)};
-  for (int64_t number : {m, n, k, taps, a.ld, b.ld, c.ld})
+  std::vector<int64_t> numbers = {m, n, k};
+  if (taps)
+    numbers.push_back(*taps);
+  numbers.insert(numbers.end(), {a.ld, b.ld, c.ld});
+  for (int64_t number : numbers)
     run.launch.arguments.push_back(integer(number));
   run.check = [=](const Memory &memory) {
     return check_matrix(memory, c, [&](int64_t row, int64_t column) {
       double sum = 0;
-      for (int64_t t = 0; t < taps; t++)
-        for (int64_t i = 0; i < k; i++)
-          sum += value_at(memory, a, (row + t) % m, i) * value_at(memory, b, t * k + i, column);
+      for (int64_t term = 0; term < terms; term++) {
+        const auto [of_a, k_of_a] = place(row, term, m, k);
+        sum += value_at(memory, a, of_a, k_of_a) * value_at(memory, b, term, column);
+      }
       return sum;
     });
   };
   return run;
 }
 
-// Rows of C and columns of A that are rotated, so the programs gather each element of A. Neither M
-// nor K is a multiple of the tile.
+// Rows of A that wrap around. K is not a multiple of the tile.
+Run circular(const Variant &variant, std::mt19937 &random, int steps) {
+  const int64_t k = std::max(steps * variant.number("TK") - 8, 0);
+  return gathered(variant, random, k, 8, 3, [](int64_t row, int64_t term, int64_t m, int64_t k) {
+    return Place((row + term / k) % m, term % k);
+  });
+}
+
+// Rows of C and columns of A that are rotated. K is not a multiple of the tile.
 Run rotated(const Variant &variant, std::mt19937 &random, int steps) {
-  const int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN");
   const int64_t k = std::max(steps * variant.number("TK") - 7, 0);
-  Run run;
-  run.text = "K=" + std::to_string(k);
-  const Numbers type = {variant.type()};
-  Matrix a = add_matrix(run.memory, "A", type, m, k, k + 1, &random);
-  Matrix b = add_matrix(run.memory, "B", type, k, n, n + 8, &random);
-  Matrix c = add_matrix(run.memory, "C", {Elem::f32}, m, n, n + 3, nullptr);
-  run.launch.grid = {grid_x, grid_y, 1};
-  run.launch.arguments = {Element::pointer(a.buffer), Element::pointer(b.buffer),
-                          Element::pointer(c.buffer)};
-  for (int64_t number : {m, n, k, a.ld, b.ld, c.ld})
-    run.launch.arguments.push_back(integer(number));
-  run.check = [=](const Memory &memory) {
-    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
-      double sum = 0;
-      for (int64_t i = 0; i < k; i++)
-        sum += value_at(memory, a, (row + m - 1) % m, (i + 3) % k) * value_at(memory, b, i, column);
-      return sum;
-    });
-  };
-  return run;
+  return gathered(variant, random, k, 1, std::nullopt,
+                  [](int64_t row, int64_t term, int64_t m, int64_t k) {
+                    return Place((row + m - 1) % m, (term + 3) % k);
+                  });
 }
 
 // Whole tiles of C = (scale A) B, with 8-bit integers A.
