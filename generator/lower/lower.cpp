@@ -516,10 +516,12 @@ void Lowering::lower_for(const Op &op) {
   const std::vector<Value *> &yielded = body.terminator()->operands;
   std::vector<Groups> groups;
   std::vector<Registers> carried = {{builder_.getInt32(0)}};
+  auto to_carry = [&](const Value *value, size_t i) { // `value` as result number i
+    return arrives_in_parts(yielded[i]) ? registers(value) : packed(value, groups[i]);
+  };
   for (size_t i = 0; i < op.results.size(); i++) {
     groups.push_back(accumulator_groups(yielded[i]));
-    carried.push_back(arrives_in_parts(yielded[i]) ? registers(op.operand(i + 1))
-                                                   : packed(op.operand(i + 1), groups[i]));
+    carried.push_back(to_carry(op.operand(i + 1), i));
   }
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   auto *head = llvm::BasicBlock::Create(context_, "for", function_);
@@ -546,9 +548,7 @@ void Lowering::lower_for(const Op &op) {
   lower_block(body);
   std::vector<Registers> next = {{builder_.CreateNSWAdd(counter, builder_.getInt32(1))}};
   for (size_t i = 0; i < yielded.size(); i++)
-    next.push_back(loaded_here(builder_, arrives_in_parts(yielded[i])
-                                             ? registers(yielded[i])
-                                             : packed(yielded[i], groups[i])));
+    next.push_back(loaded_here(builder_, to_carry(yielded[i], i)));
   llvm::BasicBlock *end = builder_.GetInsertBlock();
   for (auto [turn, stages] : turns) {
     llvm::Value *later = builder_.CreateNUWAdd(turn, builder_.getInt32(1));
