@@ -39,10 +39,10 @@ OTHERS = {"row": 1830, "unaligned_row": 2740, "reduction_bytes_per_ns": 1290, "r
 COPIES = {"launch": 2720, "iteration": 414, "copied": 22980, "rest": 467, "multiplied": 0.219, "stored": 98,
           "spilled": 136, "thread": 0}
 GATHERED = {"iteration": 83, "rest": 4311, "multiplied": 0.564, "thread": 705}
-GATHERED_COPIES = {"launch": 1633, "iteration": 113, "copied": 37960, "rest": 5738, "multiplied": 0.341,
-                   "spilled": 115, "thread": 66}
+GATHERED_COPIES = {"launch": 1054, "iteration": 4, "copied": 24780, "rest": 3048, "multiplied": 0.182,
+                   "spilled": 72, "thread": 949}
 BY_THREADS = {"128x256": [2641, 4750], "128x128": [1100, 2578], "64x128": [972, 2015], "64x64": [746, 1765]}
-GATHERED_BY_THREADS = {"128x128": [2269, 9618], "64x128": [1090, 1616], "64x64": [1036, 755]}
+GATHERED_BY_THREADS = {"128x128": [2269, 9618], "64x128": [804, 1985], "64x64": [801, 1498]}
 REGISTERS, SHARED_BYTES, THREADS = 65536, 227 * 1024, 2048
 LAUNCH, BYTES_PER_NS, BASELINE_LAUNCH, BASELINE_BYTES_PER_NS, REDUCTION_LAUNCH = 1300, 3800, 930, 3000, 2000
 
