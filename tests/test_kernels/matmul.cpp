@@ -48,18 +48,21 @@ std::vector<Run> split(const Variant &variant, std::mt19937 &random, const Steps
     int splits = count % 2 ? 3 : 2;
     Run run = product(variant, random, odd_shape(variant, count, 8));
     int64_t m = run.launch.arguments[3].integer, n = run.launch.arguments[4].integer;
-    int sums = run.memory.add_unwritten("sums", Elem::f32, size_t(m * n));
-    std::vector<double> zeros(2 * grid_x * grid_y);
-    int locks = run.memory.add("locks", Elem::i32, zeros);
+    std::vector<double> no_sums(size_t(m * n)), no_counts(grid_x * grid_y);
+    int sums = run.memory.add("sums", Elem::f32, no_sums);
+    int counts = run.memory.add("counts", Elem::i32, no_counts);
     std::vector<Element> &arguments = run.launch.arguments;
     arguments.insert(arguments.begin() + 6, integer(splits));
-    arguments.insert(arguments.begin() + 3, {Element::pointer(sums), Element::pointer(locks)});
+    arguments.insert(arguments.begin() + 3, {Element::pointer(sums), Element::pointer(counts)});
     run.launch.grid[2] = splits;
     run.check = [=, check = run.check](const Memory &memory) {
       std::string wrong = check(memory);
-      for (const Element &lock : memory[locks].elements)
-        if (lock.integer != 0)
-          wrong = "a lock is not 0 again";
+      for (const Element &sum : memory[sums].elements)
+        if (sum.number != 0)
+          wrong = "a sum is not 0 again";
+      for (const Element &count : memory[counts].elements)
+        if (count.integer != 0)
+          wrong = "a count is not 0 again";
       return wrong;
     };
     runs.push_back(std::move(run));

@@ -4,7 +4,7 @@
 //
 //     ./kernels_test                      # all
 //     ./kernels_test transpose softmax    # only these families
-//     ./kernels_test -locks               # all other families
+//     ./kernels_test -split               # all other families
 //     ./kernels_test --seed 7             # other random inputs
 //     ./kernels_test --small              # the emulator's sizes, for compute-sanitizer
 //

@@ -1,7 +1,7 @@
 // C = A B for every element type, layout and alignment: each matmul of kernels/ in all its layouts,
 // at all `sizes`, in all `placements` that its contract allows. Large sizes, all tiles but the
 // first, and the emulator run only some of these cases. Not here: matmul_basic, matmul_prefetch and
-// matmul_remat (device_test.cpp), matmul_split (locks.cpp), matmul_blocksparse (matmul.cpp).
+// matmul_remat (device_test.cpp), matmul_split (split.cpp), matmul_blocksparse (matmul.cpp).
 //
 // - Each element of C has its own error bound (error_bounds.h).
 // - C is NaN before the launch, and so is the memory around A, B and C. For integers, all bits are

@@ -3,14 +3,13 @@
 from bench.families import product_parts as parts
 from bench.families.product_parts import Operands
 
-SMALLEST = 32          # tile of c of the kernel, which sets the number of locks
+SMALLEST = 32          # tile of c of the kernel, which sets the number of counts
 TILE = 64              # tile of c that the number of parts assumes
-PROGRAMS_PER_SM = 2
 TERMS = 256            # of a program, at least
 
 
 class MatmulSplit:
-    """The caller chooses `parts`. Here they give two programs per SM with tiles of 64 x 64."""
+    """The caller chooses `parts`. Here they give one program per SM with tiles of 64 x 64."""
 
     name, unit = "matmul_split", "TFLOP/s"
     types = ("half", "bfloat16", "float")
@@ -40,13 +39,13 @@ class MatmulSplit:
 
         operands = Operands(b, shape, multiple=8)
         m, n, k = operands.m, operands.n, operands.k
-        programs = PROGRAMS_PER_SM * torch.cuda.get_device_properties(0).multi_processor_count
+        programs = torch.cuda.get_device_properties(0).multi_processor_count
         count = max(1, min(programs // (tiles(m, TILE) * tiles(n, TILE)), k // TERMS))
-        # The launches follow each other on one stream, so they can share the sums and the locks.
-        sums = b.empty(1, (m, n), "float")[0]
-        locks = b.empty(1, (2 * tiles(m, SMALLEST) * tiles(n, SMALLEST),), "int")[0].zero_()
+        # The launches follow each other on one stream, so they can share the sums and the counts.
+        sums = b.empty(1, (m, n), "float")[0].zero_()
+        counts = b.empty(1, (tiles(m, SMALLEST) * tiles(n, SMALLEST),), "int")[0].zero_()
         kernel = b.kernel(f"{self.name}_{operands.kind}")
-        return operands.case(b, [kernel.bind(**operands.arguments(i), sums=sums, locks=locks, parts=count)
+        return operands.case(b, [kernel.bind(**operands.arguments(i), sums=sums, counts=counts, parts=count)
                                  for i in range(operands.sets)])
 
 

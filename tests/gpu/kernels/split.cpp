@@ -1,14 +1,14 @@
-// Kernels whose programs synchronize by locks. The emulator reports their accesses as races, so it
+// Split-K whose programs count up to the last one. The emulator reports its accesses as races, so it
 // needs TRITONC_EMULATOR=races=off.
 
 #include "matmul_parts.h"
 
-#include <shipped_locks.hpp>
+#include <shipped_split.hpp>
 
 namespace {
 
 using namespace device_tests;
-namespace kernels = shipped_locks;
+namespace kernels = shipped_split;
 
 template <typename T> void split() {
   using Kernel = kernels::matmul_split<T>;
@@ -17,9 +17,8 @@ template <typename T> void split() {
       Operands<T> with(shape, false, false, 8);
       std::vector<double> expected = product(with.a, with.b);
       auto tiles = [](int n) { return (n + 31) / 32; };
-      Array<float> sums(size_t(shape.m) * size_t(shape.n));
-      Array<std::int32_t> locks(2 * size_t(tiles(shape.m)) * size_t(tiles(shape.n)),
-                                [] { return 0; });
+      Array<float> sums(size_t(shape.m) * size_t(shape.n), [] { return 0.0f; });
+      Array<std::int32_t> counts(size_t(tiles(shape.m)) * size_t(tiles(shape.n)), [] { return 0; });
       for (const auto &tile : Kernel::variants()) {
         with.c.poison();
         std::string problem = outcome(Kernel::launch({},
@@ -27,7 +26,7 @@ template <typename T> void split() {
                                                       .B = with.device_b.data(),
                                                       .C = with.c.data(),
                                                       .sums = sums.data(),
-                                                      .locks = locks.data(),
+                                                      .counts = counts.data(),
                                                       .M = shape.m,
                                                       .N = shape.n,
                                                       .K = shape.k,
@@ -38,10 +37,14 @@ template <typename T> void split() {
                                                      tile));
         if (problem.empty())
           problem = compare_matmul(with.c, expected, shape.m, shape.n, shape.k);
-        locks.read();
-        for (size_t i = 0; i < locks.size() && problem.empty(); i++)
-          if (locks[i] != 0)
-            problem = text("lock %zu is not 0 after the launch", i);
+        sums.read();
+        for (size_t i = 0; i < sums.size() && problem.empty(); i++)
+          if (sums[i] != 0)
+            problem = text("sum %zu is not 0 after the launch", i);
+        counts.read();
+        for (size_t i = 0; i < counts.size() && problem.empty(); i++)
+          if (counts[i] != 0)
+            problem = text("count %zu is not 0 after the launch", i);
         check(text("matmul_split<%s> TM=%d TN=%d TK=%d %d x %d x %d, %d parts", name_of<T>, tile.TM,
                    tile.TN, tile.TK, shape.m, shape.n, shape.k, parts),
               problem);
@@ -55,6 +58,6 @@ void test() {
   split<float>();
 }
 
-const KernelTest locks("locks", test);
+const KernelTest splits("split", test);
 
 } // namespace
