@@ -80,7 +80,7 @@ struct Schedule {
   int64_t k_tile = 0;
 
   /// Computes the transpose of the matmul: then B is the first operand, which may have any layout
-  /// in memory.
+  /// in memory, and the tile may have fewer rows than an instruction.
   bool swap_operands = false;
 
   /// Blocks of a cluster that share one K loop. With more than one, a cluster runs one (coarsened)

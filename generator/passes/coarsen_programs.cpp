@@ -33,6 +33,11 @@
 //              %v = view %B, k*ldb + %x*64, ldb, 1   =>  %v = view %B, k*ldb + %x*32, ldb, 1
 //              %b = load %v : f16[64,64]                 %b = load %v : f16[64,32]
 //
+//          The last blocks may lie behind the end of the result, which the masks of the stores
+//          give. The host does not launch these blocks: a block of 32 columns computes 8 columns.
+//
+//              launch_blocks %p0, %p1       =>           launch_blocks %p0, min(%p1*2, (%N+31)/32)
+//
 // Needs:   form_views; candidate_schedules has checked schedule.coarsening and schedule.division by
 //          try_coarsening.
 // Ensures: no program_id is left; there is a launch_blocks; only the host uses num_programs.
@@ -77,6 +82,24 @@ public:
     return block(*fn_.body);
   }
 
+  // Reduces the number of blocks to those with a tile before the end of a store.
+  void omit_idle_blocks(Value *&blocks) {
+    if (stored_.empty() ||
+        !std::all_of(stored_.begin(), stored_.end(), [](const Stored &each) { return each.end; }))
+      return;
+    Builder host = Builder::before(fn_, launch_of(fn_));
+    host.set_location(fn_.location);
+    Value *needed = host.i64(1);
+    for (const Stored &each : stored_) {
+      Value *end = emit(host, *each.end);
+      Value *rounded = host.add(end, host.i64(each.extent - 1));
+      Value *of_store = host.binary(Opcode::div_, rounded, host.i64(each.extent));
+      needed = host.binary(Opcode::max_, needed, of_store);
+    }
+    Value *all = host.cast(blocks, Elem::i64);
+    blocks = host.cast(host.binary(Opcode::min_, all, needed), Elem::i32);
+  }
+
 private:
   Kind kind_of(const Value *value) const {
     auto found = kinds_.find(value);
@@ -118,6 +141,15 @@ private:
     return step;
   }
 
+  // Whether the host can compute `poly` before the launch.
+  static bool is_of_parameters(const Poly &poly) {
+    for (const auto &[monomial, coefficient] : poly.terms)
+      for (const Value *symbol : monomial)
+        if (symbol->op || symbol->block)
+          return false;
+    return true;
+  }
+
   // --- Views and masks ---
 
   // The axis along which the tiles of adjacent programs are adjacent.
@@ -150,7 +182,7 @@ private:
   // Gives an access, stacked along `axis`, its mask and, of a load, the value 0 where it is off.
   // Returns false if there is no such mask.
   bool set_mask(Op &access, size_t number, const Shape &shape, int axis) {
-    const int64_t extent = shape[size_t(axis)] * division_ / times_; // in the source
+    const int64_t part = shape[size_t(axis)], extent = part * division_ / times_; // in the source
     std::vector<Bound> bounds;
     if (const Value *old = access.operand_or_null(number)) {
       std::optional<std::vector<Bound>> found = bounds_of(old, int(shape.size()));
@@ -163,6 +195,9 @@ private:
       if (!step || !(bound.axis == axis ? step->is_constant(extent) : step->is_zero()))
         return false;
       bound.before = moved(bound.before);
+      const Poly end = Poly::symbol(id_) * Poly::constant(part) - bound.before; // of all blocks
+      if (access.is(Opcode::store_) && bound.axis == axis && is_of_parameters(end))
+        stored_.back().end = end;
     }
     if (division_ == 1) { // the last block may have fewer programs
       Poly first = Poly::symbol(id_) * Poly::constant(times_ * extent);
@@ -197,6 +232,7 @@ private:
     Kind pointers = kind_of(op.operand(0));
     if (!pointers.is_stacked() || !demand(op, 1, pointers.axis))
       return false;
+    stored_.push_back({op.operand(0)->type.shape[size_t(pointers.axis)]});
     return set_mask(op, 2, op.operand(0)->type.shape, pointers.axis);
   }
 
@@ -383,6 +419,13 @@ private:
   Value *const id_, *const programs_;
   const int64_t times_, division_;
   std::map<const Value *, Kind> kinds_;
+
+  // A store: the extent of its tile, and where a mask ends all tiles along the stacked axis.
+  struct Stored {
+    int64_t extent;
+    std::optional<Poly> end = std::nullopt;
+  };
+  std::vector<Stored> stored_;
 };
 
 } // namespace
@@ -394,9 +437,13 @@ bool try_coarsening(Function &fn, const std::vector<int64_t> &times,
     const int64_t parts = division.empty() ? 1 : division[axis];
     // A tail cuts the tiles of the first launch. A whole tile of it may lie outside the grid.
     bool may_lie_outside = times[axis] > 1 || (!tail_split.empty() && tail_split[axis] > 1);
-    if ((may_lie_outside || parts > 1) &&
-        !Bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis], parts).run())
+    if (!may_lie_outside && parts == 1)
+      continue;
+    Bundle bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis], parts);
+    if (!bundle.run())
       return false;
+    if (parts > 1)
+      bundle.omit_idle_blocks(launch_of(fn)->operands[axis]);
   }
   return true;
 }

@@ -26,8 +26,8 @@
 //          can_split_k_in_cluster.
 // Ensures: after the cluster_reduce, all blocks of a cluster run the same operations.
 // Limits:  nothing happens if schedule.split_k is 1. can_split_k_in_cluster requires an f32 or i32
-//          accumulator that starts from zero, a loop that carries nothing else, then only
-//          element-wise operations and one store.
+//          accumulator that starts from zero, a loop that carries nothing else, then maybe its
+//          transpose (swap_operands), only element-wise operations and one store.
 //
 // Tested by tests/unit/passes/split_k_in_cluster/ and split_k_in_cluster_test.cpp.
 
@@ -97,22 +97,31 @@ bool is_loaded_in_time(const Op &load, const Op &store) {
          load.operand(0)->type.shape == store.operand(0)->type.shape;
 }
 
+// The sum of all K iterations: the accumulator, or after swap_operands its transpose.
+Value *sum_of(Function &fn, const MatmulLoop &matmul) {
+  Value *accumulator = matmul.loop->results[matmul.carried];
+  const std::vector<Op *> users = Users(*fn.body).of(accumulator);
+  const bool is_transposed = users.size() == 1 && users[0]->is(Opcode::trans_);
+  return is_transposed ? users[0]->result() : accumulator;
+}
+
 } // namespace
 
 bool can_split_k_in_cluster(Function &fn) {
   MatmulLoop matmul = *find_matmul_loop(fn).found;
   const Op *loop = matmul.loop;
+  Value *sum = sum_of(fn, matmul);
   Elem elem = matmul.dot->result()->type.elem;
   if ((elem != Elem::f32 && elem != Elem::i32) || loop->parent != fn.body ||
       !is_zero(loop->operand(1 + matmul.carried)) || loop->results.size() != 1)
     return false;
-  size_t after_loop = fn.body->position_of(loop) + 1, store = fn.body->ops.size() - 2;
+  size_t after_sum = fn.body->position_of(sum->op) + 1, store = fn.body->ops.size() - 2;
   const Op &last = *fn.body->ops[store];
-  if (store < after_loop || !last.is(Opcode::store_) || does_more_than(fn, last) ||
-      last.operand(1)->type.shape != matmul.dot->result()->type.shape)
+  if (store < after_sum || !last.is(Opcode::store_) || does_more_than(fn, last) ||
+      last.operand(1)->type.shape != sum->type.shape)
     return false;
-  std::set<const Value *> ours(loop->results.begin(), loop->results.end());
-  for (size_t i = after_loop; i <= store; i++) {
+  std::set<const Value *> ours = {sum};
+  for (size_t i = after_sum; i <= store; i++) {
     const Op &op = *fn.body->ops[i];
     for (const Value *operand : op.operands)
       if (!ours.count(operand) && !is_index(operand))
@@ -187,8 +196,8 @@ void split_k_in_cluster(Function &fn, const Schedule &schedule) {
   Value *first = builder.mul(rank, part);
 
   take_part_of_steps(fn, loop, first, part);
-  Value *own = loop->results[matmul->carried];
-  Op *sum = Builder::after(fn, loop).create(Opcode::cluster_reduce_, {own}, {own->type});
+  Value *own = sum_of(fn, *matmul);
+  Op *sum = Builder::after(fn, own->op).create(Opcode::cluster_reduce_, {own}, {own->type});
   sum->location = loop->location;
   sum->set(attr::blocks_, schedule.split_k);
   sum->set(attr::op_, "add");

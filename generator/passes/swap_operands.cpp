@@ -12,8 +12,9 @@
 //                                           %sum = trans %sum.t
 //                                           store %x, %sum
 //
-// wgmma can read A from registers, in any layout in memory, but B only from shared memory. The
-// compiler can choose which operand is A, since (A B)^T = B^T A^T.
+// wgmma can read A from registers, in any layout in memory, but B only from shared memory. And it has
+// 64 rows, but 8 to 256 columns. The compiler can choose which operand is A, since
+// (A B)^T = B^T A^T.
 //
 // Method:  Transposes are free: the shared_load of an operand permutes its axes, and the store of
 //          the accumulator takes its elements from the threads that hold them.

@@ -32,13 +32,25 @@ Expr tiles_at_once(const CostTables &costs, int64_t split_k = 1) {
   return Expr::binary(Expr::Kind::div, num_sms() * number(group / split_k), number(group));
 }
 
-Expr output_tiles_of(const std::vector<int64_t> &coarsening,
-                     const std::vector<int64_t> &division = {}) {
+Expr output_tiles_of(const std::vector<int64_t> &coarsening) {
+  Expr tiles = number(1);
+  for (size_t axis : {0, 1, 2})
+    tiles = tiles * div_up(programs(axis), number(coarsening[axis]));
+  return tiles;
+}
+
+// The same, or clusters of `coarsening` tiles. Blocks that share the tile of a program compute tiles up
+// to the end of the result: coarsen_programs omits the others.
+Expr output_tiles_of(const Schedule &schedule, const std::vector<int64_t> &coarsening,
+                     const Problem &problem) {
+  const int64_t extents[] = {schedule.tile.m, schedule.tile.n};
   Expr tiles = number(1);
   for (size_t axis : {0, 1, 2}) {
-    const bool is_divided = !division.empty() && division[axis] > 1;
-    Expr parts = is_divided ? programs(axis) * number(division[axis]) : programs(axis);
-    tiles = tiles * div_up(std::move(parts), number(coarsening[axis]));
+    const bool is_divided = !schedule.division.empty() && schedule.division[axis] > 1;
+    const size_t d = problem.axes[1] == axis; // of the result
+    Expr along_axis = is_divided ? problem.extents[d] : programs(axis);
+    const int64_t of_tile = is_divided ? extents[d] * coarsening[axis] : coarsening[axis];
+    tiles = tiles * div_up(std::move(along_axis), number(of_tile));
   }
   return tiles;
 }
@@ -210,9 +222,13 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
     return std::nullopt;
   const Type &a = setting.matmul.dot->operand(0)->type;
   Expr k = *iterations * number(a.shape[1]);
+  auto extent = [&](size_t operand) {
+    return setting.axes[operand] ? extent_of(setting, operand) : number(0);
+  };
   return Problem{.elements = gathers ? elements_beside_gathers(setting, k)
                                      : elements_of_matrices(setting, k),
                  .k = std::move(k),
+                 .extents = {extent(0), extent(1)},
                  .unaligned = {is_unaligned(operands[0]), is_unaligned(operands[1])},
                  .axes = {setting.axes[0].value_or(0), setting.axes[1].value_or(1)},
                  .bytes = bytes_of(a.elem),
@@ -224,7 +240,7 @@ Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &
   std::vector<int64_t> programs = schedule.coarsening; // of a cluster
   const bool shares_a = (tile.tile.columns <= tile.tile.rows) != schedule.swap_operands;
   programs[problem.axes[shares_a]] *= tile.multicast;
-  Expr waves = div_up(output_tiles_of(programs, schedule.division),
+  Expr waves = div_up(output_tiles_of(schedule, programs, problem),
                       tiles_at_once(*problem.costs, schedule.split_k * tile.multicast));
   return cost_of_launch(cost_of_waves(std::move(waves), tile, problem, by_tma), problem);
 }

@@ -17,6 +17,7 @@ namespace tritonc {
 /// batch; K; and bytes per element.
 struct Problem {
   Expr elements, k;
+  Expr extents[2];   // rows and columns of a result; 0: no axis of the grid advances along them
   Expr unaligned[2]; // of A and B: 1 if rows do not start at multiples of 32 bytes, else 0
   size_t axes[2];    // of the grid, along M and along N
   int64_t bytes;

@@ -52,10 +52,10 @@ MatmulSetting setting_of(Function &fn) {
 std::optional<std::vector<int64_t>> coarsening_of(const MatmulSetting &setting,
                                                   const Tile &wanted) {
   int64_t extents[2] = {wanted.rows, wanted.columns};
-  std::vector<int64_t> coarsening(3, 1);
+  std::vector<int64_t> coarsening(3, 1), division = division_of(setting, wanted);
   for (size_t d = 0; d < 2; d++) {
     int64_t times = extents[d] / setting.accumulator()[d];
-    if (d == 1 && !division_of(setting, wanted).empty())
+    if (!division.empty() && division[setting.axes[d].value_or(d)] > 1)
       continue;
     if (times < 1 || (times > 1 && !setting.axes[d]))
       return std::nullopt;
@@ -69,11 +69,15 @@ std::optional<std::vector<int64_t>> coarsening_of(const MatmulSetting &setting,
 std::vector<int64_t> division_of(const MatmulSetting &setting, const Tile &wanted) {
   constexpr int64_t max_elements = 64 * 64;
   const Shape &accumulator = setting.accumulator();
-  if (!setting.axes[1] || wanted.columns >= accumulator[1] ||
-      accumulator[1] % wanted.columns != 0 || accumulator[0] * accumulator[1] > max_elements)
-    return {};
+  int64_t extents[2] = {wanted.rows, wanted.columns};
   std::vector<int64_t> division(3, 1);
-  division[*setting.axes[1]] = accumulator[1] / wanted.columns;
+  for (size_t d = 0; d < 2; d++)
+    if (setting.axes[d] && accumulator[d] % extents[d] == 0)
+      division[*setting.axes[d]] = accumulator[d] / extents[d];
+  const bool is_divided =
+      std::any_of(division.begin(), division.end(), [](int64_t parts) { return parts > 1; });
+  if (!is_divided || accumulator[0] * accumulator[1] > max_elements)
+    return {};
   return division;
 }
 

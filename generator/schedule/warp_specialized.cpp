@@ -25,6 +25,8 @@ using namespace ir;
 
 namespace {
 
+constexpr int64_t rows_of_wgmma = 64;
+
 // Whether the blocks of a cluster can compute adjacent output tiles. If their number is odd, a
 // block has a tile outside of the grid. So only TMA may access memory: it skips what is outside of
 // the tensors.
@@ -93,10 +95,13 @@ std::optional<Schedule> specialized_schedule(const MatmulSetting &setting,
   const int producer_warps = measured.producer_warps;
   if (!row_of_k && (tile.k_rows > 1 || tile.split_k > 1))
     return std::nullopt;
-  bool swapped = gpu.has_wgmma && !producer_warps && is_better_swapped(setting.matmul);
+  const bool can_swap = gpu.has_wgmma && !producer_warps;
+  const bool swaps_layouts = can_swap && is_better_swapped(setting.matmul);
   Tile wanted = tile;
-  if (swapped)
+  if (swaps_layouts)
     std::swap(wanted.rows, wanted.columns);
+  // wgmma has 64 rows, but any number of columns.
+  const bool swapped = can_swap && swaps_layouts != (tile.rows < rows_of_wgmma);
   std::optional<std::vector<int64_t>> coarsening = coarsening_of(setting, wanted);
   if (!coarsening)
     return std::nullopt;

@@ -30,7 +30,8 @@ TILES = {
     "64x128": [175, 638, 0], "128x64 ping-pong": [387, 1081, 852], "64x64": [178, 601, 0],
     "64x64 multicast 4": [228, 1471, 0], "64x32": [89, 492, 0], "64x64 split-K 4": [153, 3936, 0],
     "64x32 split-K 4": [94, 3052, 0], "64x128 partials": [288, 3980, 0], "128x128 partials": [527, 4460, 0],
-    "64x32 multistage": [332, 1623, 0],
+    "64x16": [167, 393, 0], "64x16 split-K 4": [196, 1944, 0], "16x64": [76, 599, 0],
+    "16x64 split-K 4": [156, 2849, 0], "64x32 multistage": [332, 1623, 0],
 }
 OTHERS = {"row": 1830, "unaligned_row": 2740, "reduction_bytes_per_ns": 1290, "reduction_bytes_per_block": 12,
           "baseline": 1.53}
@@ -65,8 +66,8 @@ def drawn(generator, kind):
         m, n, k = (size(each, 16384, step) for each in low)
         batch = 1
         if kind == "thin":
-            m, n, k = size(8, 128, 8), size(256, 32768, 8), size(64, 32768, 8)
-            m, n = generator.choice([(m, n), (n, m)])
+            m, n, k = size(1, 256, 1), size(256, 32768, 8), size(64, 32768, 8)
+            m, n = generator.choice([(m, n), (n, divided(m, 8) * 8)])
         elif kind == "batched":
             m, n, k = size(8, 2048, 8), size(16, 2048, 8), size(16, 2048, 8)
             batch = round(2 ** (generator.randint(4, 24) / 2))

@@ -184,8 +184,14 @@ TEST_CASE("can_split_k_in_cluster: rejects loads of possibly stored data") {
                                          ", %D: ptr<f16>, %odd: i1")));
 }
 
-TEST_CASE("can_split_k_in_cluster: rejects trans, reshape and reduce") {
-  CHECK_FALSE(can_be_split(with_epilogue("%more = trans %sum {perm = [1,0]} : f32[64,64]")));
+TEST_CASE("can_split_k_in_cluster: rejects trans of a computed tile, reshape and reduce") {
+  CHECK(can_be_split(with_epilogue("%more = trans %sum {perm = [1,0]} : f32[64,64]")));
+  CHECK_FALSE(can_be_split(with_epilogue(R"(
+      %twice = add %sum, %sum : f32[64,64]
+      %more = trans %twice {perm = [1,0]} : f32[64,64])")));
+  CHECK_FALSE(can_be_split(with_epilogue(R"(
+      %turned = trans %sum {perm = [1,0]} : f32[64,64]
+      %more = add %sum, %turned : f32[64,64])")));
   CHECK_FALSE(can_be_split(with_epilogue(R"(
       %flat = reshape %sum : f32[4096]
       %more = reshape %flat : f32[64,64])")));

@@ -210,11 +210,11 @@ TEST_CASE("matmul cost: multicast is for rows that are not aligned to 32 bytes")
   CHECK(cost(with_aligned_rows(), shared) > cost(with_aligned_rows(), alone));
 }
 
-TEST_CASE("matmul cost: a launch reads no bytes beyond a mask") {
+TEST_CASE("matmul cost: a launch reads no bytes and has no divided blocks beyond a mask") {
   // The cost of many programs along M. With a mask, few of their rows exist.
-  auto cost = [](const std::string &text) {
+  auto cost = [](const std::string &text, const char *tile = "64x64x128") {
     for (const Found &schedule : schedules(text))
-      if (text_of(schedule) == "64x64x128 warp-specialized")
+      if (text_of(schedule) == std::string(tile) + " warp-specialized")
         return value_of(*schedule.cost, 132 * 8, 64);
     return int64_t();
   };
@@ -228,7 +228,10 @@ TEST_CASE("matmul cost: a launch reads no bytes beyond a mask") {
     %limit = splat %left : i32[64,64]
     %mask = cmp %limit, %all.i {pred = "gt"} : i1[64,64]
     %a = load %va, %mask)");
-  CHECK(cost(with(masked, "%K: i32", "%K: i32, %M: i32")) < cost(with_aligned_rows()));
+  const std::string few_rows = with(masked, "%K: i32", "%K: i32, %M: i32");
+  CHECK(cost(few_rows) < cost(with_aligned_rows()));
+  CHECK(cost(few_rows, "16x64x128") < cost(few_rows));
+  CHECK(cost(with_aligned_rows(), "16x64x128") > cost(with_aligned_rows()));
 }
 
 TEST_CASE("matmul cost: partial K tile costs as much as a full one") {
@@ -324,7 +327,8 @@ TEST_CASE("candidate_schedules: wgmma tile limits") {
       {64, 64, 64, true},    {64, 16, 16, true},   {64, 256, 64, true}, {128, 64, 64, true},
       {128, 256, 64, true},  {256, 128, 64, true}, {64, 8, 64, false},  {64, 64, 8, true},
       {64, 512, 16, false},  // an instruction has 256 columns
-      {32, 64, 64, false},   // an instruction has 64 rows
+      {32, 64, 64, true},    // the columns take the place of the rows
+      {32, 32, 64, false},   // an instruction has 64 rows
       {256, 256, 64, false}, // 256 accumulators per thread
       {512, 128, 64, false},
   };
@@ -383,7 +387,11 @@ TEST_CASE("candidate_schedules: coarsens to block tiles, largest first") {
                      "64x64x128 warp-specialized, multicast 4",
                      "64x32x128 warp-specialized",
                      "64x64x128 warp-specialized, split-K 4",
-                     "64x32x128 warp-specialized, split-K 4"};
+                     "64x32x128 warp-specialized, split-K 4",
+                     "64x16x128 warp-specialized",
+                     "64x16x128 warp-specialized, split-K 4",
+                     "16x64x128 warp-specialized",
+                     "16x64x128 warp-specialized, split-K 4"};
   CHECK(names(matmul_kernel(64, 64, 64)) == all);
   CHECK(names(matmul_kernel(32, 16, 64)) == all);
   CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[2]});
@@ -553,7 +561,8 @@ TEST_CASE("candidate_schedules: rejects a tile without room for two stages") {
     stores += "store %vc, %result\n";
   CHECK(names(with(matmul_kernel(64, 64, 64), "store %vc, %result", stores)) ==
         std::vector<std::string>{"128x128x64 warp-specialized", "64x128x64 warp-specialized",
-                                 "64x64x128 warp-specialized", "64x32x128 warp-specialized"});
+                                 "64x64x128 warp-specialized", "64x32x128 warp-specialized",
+                                 "64x16x128 warp-specialized", "16x64x128 warp-specialized"});
 }
 
 TEST_CASE("candidate_schedules: threads copy boxes not 16-byte aligned") {
@@ -723,16 +732,16 @@ std::string with_epilogue(const std::string &operations, const std::string &para
 } // namespace
 
 TEST_CASE("candidate_schedules: cluster split-K needs a simple epilogue") {
-  CHECK(split_k(matmul_kernel()) == 2);
-  CHECK(split_k(matmul_kernel(64, 64, 16, "bf16")) == 2);
+  CHECK(split_k(matmul_kernel()) == 4);
+  CHECK(split_k(matmul_kernel(64, 64, 16, "bf16")) == 4);
   CHECK(split_k(with_epilogue(R"(
       %vbias = view %bias, %column, %one : view<f32>[64]
       %each = load %vbias : f32[64]
       %row.of.each = expand %each {axis = 0} : f32[1,64]
       %all = broadcast %row.of.each : f32[64,64]
       %more = add %sum, %all : f32[64,64])",
-                              ", %bias: ptr<f32>")) == 2);
-  CHECK(split_k(with_epilogue("%more = neg %sum : f32[64,64]")) == 2);
+                              ", %bias: ptr<f32>")) == 4);
+  CHECK(split_k(with_epilogue("%more = neg %sum : f32[64,64]")) == 4);
   CHECK(split_k(with_epilogue(R"(
       %greatest = reduce %sum {axis = 1, op = "max"} : f32[64]
       %column.of = expand %greatest {axis = 1} : f32[64,1]
@@ -769,7 +778,7 @@ TEST_CASE("candidate_schedules: each program of a batch has its cluster") {
            "%row.a = add %row, %rows.before : i64\n %first = mul %row.a, %lda : i64");
   batched = with(batched, "%first.c = mul %row, %ldc : i64",
                  "%row.c = add %row, %rows.before : i64\n %first.c = mul %row.c, %ldc : i64");
-  CHECK(split_k(batched) == 2);
+  CHECK(split_k(batched) == 4);
 }
 
 TEST_CASE("candidate_schedules: split-K needs a cost") {
@@ -813,25 +822,33 @@ TEST_CASE("candidate_schedules: tf32 needs an operand contiguous along K") {
                       "64x64x64 warp-specialized, multicast 4",
                       "64x32x64 warp-specialized",
                       "64x64x64 warp-specialized, split-K 4",
-                      "64x32x64 warp-specialized, split-K 4"};
+                      "64x32x64 warp-specialized, split-K 4",
+                      "64x16x64 warp-specialized",
+                      "64x16x64 warp-specialized, split-K 4",
+                      "16x64x64 warp-specialized",
+                      "16x64x64 warp-specialized, split-K 4"};
   CHECK(names(tf32(b_transposed(f32))) == high);
-  CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
+  // A comes from registers.
+  CHECK(names(tf32(a_transposed(b_transposed(f32)))) == Names(high.begin(), high.end() - 2));
   CHECK(names(tf32(f32)) ==
         Names{"256x128x32 warp-specialized", "256x128x32 warp-specialized, multicast 2",
               "128x128x32 warp-specialized, ping-pong", "128x64x32 warp-specialized",
               "64x128x32 warp-specialized, ping-pong", "64x64x64 warp-specialized",
-              "64x64x64 warp-specialized, multicast 4"});
+              "64x64x64 warp-specialized, multicast 4", "32x64x64 warp-specialized",
+              "64x64x64 warp-specialized, split-K 4", "32x64x64 warp-specialized, split-K 4",
+              "16x64x64 warp-specialized", "16x64x64 warp-specialized, split-K 4"});
   CHECK_FALSE(specializes(tf32(a_transposed(f32))));
   CHECK(find_missed_schedule(parsed(tf32(a_transposed(f32))), *find_gpu("90a"))->kind ==
         RejectReason::not_along_k);
 }
 
-TEST_CASE("candidate_schedules: swaps operands if only B needs registers") {
+TEST_CASE("candidate_schedules: swaps operands for few rows, and if only B needs registers") {
   auto swapped = [](const std::string &text) {
     std::vector<Found> found = schedules(text);
     CHECK(found.size() > 1);
     for (const Schedule &schedule : found)
-      CHECK(schedule.swap_operands == (found[0].swap_operands && schedule.is_warp_specialized()));
+      CHECK(schedule.swap_operands ==
+            (schedule.is_warp_specialized() && (found[0].swap_operands || schedule.tile.m < 64)));
     return found[0].swap_operands;
   };
   std::string f32 = matmul_kernel(64, 64, 32, "f32");
@@ -848,7 +865,7 @@ TEST_CASE("candidate_schedules: swaps the source's own tile too") {
   using Names = std::vector<std::string>;
   CHECK(names(tf32(alone(matmul_kernel(128, 64, 32, "f32")))) ==
         Names{"128x64x32 warp-specialized"});
-  CHECK(names(tf32(alone(matmul_kernel(16, 64, 32, "f32")))) == Names{"16x64x32 warp-specialized"});
+  CHECK(names(tf32(alone(matmul_kernel(16, 64, 32, "f32")))) == Names{"16x64x64 warp-specialized"});
   CHECK(names(tf32(alone(matmul_kernel(32, 64, 32, "f32")))) == Names{"32x64x64 warp-specialized"});
   CHECK(names(tf32(alone(matmul_kernel(64, 32, 32, "f32")))).empty()); // 32 rows
 }
@@ -857,7 +874,7 @@ TEST_CASE("candidate_schedules: i8 needs K-contiguous operands and i32 sums") {
   std::string i8 = b_transposed(matmul_kernel(64, 64, 64, "i8"));
   CHECK(specializes(sums_in_i32(i8)));
   CHECK(text_of(schedules(sums_in_i32(i8))[0]) == "128x256x128 warp-specialized");
-  CHECK(split_k(sums_in_i32(i8)) == 2);
+  CHECK(split_k(sums_in_i32(i8)) == 4);
   CHECK(specializes(with(sums_in_i32(i8), "%b, %acc :", "%b, %acc {unsigned = 1} :")));
   CHECK_FALSE(specializes(sums_in_i32(matmul_kernel(64, 64, 64, "i8"))));
   CHECK_FALSE(specializes(with(i8, "multiple_of 8", "multiple_of 16"))); // f32 accumulators

@@ -187,7 +187,7 @@ TEST_CASE("find_missed_schedule: shared_memory, without room for two stages") {
 
 TEST_CASE("find_missed_schedule: tile, if no block tile fits") {
   CHECK(is_found(alone(matmul_kernel(64, 16, 16))));
-  CHECK(reason(alone(matmul_kernel(32, 64, 64))) == RejectReason::tile);
+  CHECK(reason(alone(matmul_kernel(32, 32, 64))) == RejectReason::tile);
   CHECK(reason(alone(matmul_kernel(64, 8, 64))) == RejectReason::tile);
   CHECK(reason(alone(matmul_kernel(256, 256, 16))) == RejectReason::tile);
 }
