@@ -19,6 +19,15 @@ MatmulShape odd_shape(const Variant &variant, int steps, int64_t multiple) {
   return shape;
 }
 
+// One program whose result has few rows and columns, so blocks that share its tile may have none.
+Run few_rows_and_columns(const Variant &variant, std::mt19937 &random, MatmulShape shape) {
+  shape.m = 11;
+  shape.n = 13;
+  Run run = product(variant, random, shape);
+  run.launch.grid = {1, 1, 1};
+  return run;
+}
+
 // Without assumptions, the leading dimensions may have any value. In the last run they happen to
 // satisfy the rules of tensor maps.
 std::vector<Run> of_any_size(const Variant &variant, std::mt19937 &random, const Steps &steps) {
@@ -26,6 +35,7 @@ std::vector<Run> of_any_size(const Variant &variant, std::mt19937 &random, const
   std::vector<Run> runs;
   for (int count : steps)
     runs.push_back(product(variant, random, odd_shape(variant, count, multiple)));
+  runs.push_back(few_rows_and_columns(variant, random, odd_shape(variant, steps.back(), multiple)));
   if (multiple == 1)
     runs.push_back(product(variant, random, odd_shape(variant, steps.back(), 8)));
   return runs;
