@@ -32,25 +32,19 @@ Expr tiles_at_once(const CostTables &costs, int64_t split_k = 1) {
   return Expr::binary(Expr::Kind::div, num_sms() * number(group / split_k), number(group));
 }
 
-Expr output_tiles_of(const std::vector<int64_t> &coarsening) {
-  Expr tiles = number(1);
-  for (size_t axis : {0, 1, 2})
-    tiles = tiles * div_up(programs(axis), number(coarsening[axis]));
-  return tiles;
-}
-
-// The same, or clusters of `coarsening` tiles. Blocks that share the tile of a program compute tiles up
-// to the end of the result: coarsen_programs omits the others.
-Expr output_tiles_of(const Schedule &schedule, const std::vector<int64_t> &coarsening,
-                     const Problem &problem) {
+// Output tiles, or clusters of `multicast` tiles along `shared_axis` of the grid. Blocks that share
+// the tile of a program compute tiles up to the end of the result: coarsen_programs omits the others.
+Expr output_tiles_of(const Schedule &schedule, const Problem &problem, int64_t multicast = 1,
+                     size_t shared_axis = 0) {
   const int64_t extents[] = {schedule.tile.m, schedule.tile.n};
   Expr tiles = number(1);
   for (size_t axis : {0, 1, 2}) {
     const bool is_divided = !schedule.division.empty() && schedule.division[axis] > 1;
     const size_t d = problem.axes[1] == axis; // of the result
     Expr along_axis = is_divided ? problem.extents[d] : programs(axis);
-    const int64_t of_tile = is_divided ? extents[d] * coarsening[axis] : coarsening[axis];
-    tiles = tiles * div_up(std::move(along_axis), number(of_tile));
+    const int64_t of_tile = is_divided ? extents[d] : schedule.coarsening[axis];
+    const int64_t of_cluster = axis == shared_axis ? of_tile * multicast : of_tile;
+    tiles = tiles * div_up(std::move(along_axis), number(of_cluster));
   }
   return tiles;
 }
@@ -237,19 +231,17 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
 
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
   const bool by_tma = schedule.is_warp_specialized() && !schedule.producer_warps;
-  std::vector<int64_t> programs = schedule.coarsening; // of a cluster
   const bool shares_a = (tile.tile.columns <= tile.tile.rows) != schedule.swap_operands;
-  programs[problem.axes[shares_a]] *= tile.multicast;
-  Expr waves = div_up(output_tiles_of(schedule, programs, problem),
+  Expr waves = div_up(output_tiles_of(schedule, problem, tile.multicast, problem.axes[shares_a]),
                       tiles_at_once(*problem.costs, schedule.split_k * tile.multicast));
   return cost_of_launch(cost_of_waves(std::move(waves), tile, problem, by_tma), problem);
 }
 
-Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const MeasuredTile &large,
+Expr cost_of_waves_and_tail(const Schedule &first, const MeasuredTile &large,
                             const std::vector<int64_t> &tail_split, const MeasuredTile &small,
                             const Problem &problem) {
   const int64_t second_launch = problem.costs->tail_launch;
-  Expr tiles = output_tiles_of(coarsening), at_once = tiles_at_once(*problem.costs);
+  Expr tiles = output_tiles_of(first, problem), at_once = tiles_at_once(*problem.costs);
   Expr full = Expr::binary(Expr::Kind::div, tiles, at_once);
   Expr left = Expr::binary(Expr::Kind::rem, tiles, at_once);
   for (int64_t cut : tail_split)
@@ -283,7 +275,7 @@ Expr cost_of_reduction(const Schedule &schedule, const Expr &parts, Expr stored,
 Expr cost_of_split_k_partials(const Schedule &first, const MeasuredTile &tile,
                               const Schedule &second, const Shape &accumulator,
                               const Problem &problem) {
-  Expr tiles = output_tiles_of(first.coarsening), at_once = tiles_at_once(*problem.costs);
+  Expr tiles = output_tiles_of(first, problem), at_once = tiles_at_once(*problem.costs);
   Expr steps = steps_of(problem);
   Expr parts = parts_of_loop(steps, at_once, tiles);
   Expr by_steps = div_up(tiles * parts, at_once) *

@@ -30,10 +30,10 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu);
 /// The cost of a schedule that computes the whole result in this tile.
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem);
 
-/// The cost of two launches. The first computes the full waves, with programs coarsened by
-/// `coarsening` to the `large` tile. The second computes the tail in the `small` tile: it divides
-/// each large tile into `tail_split` tiles along each axis of the grid.
-Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const MeasuredTile &large,
+/// The cost of two launches. `first` computes the full waves, in the `large` tile. The second computes
+/// the tail in the `small` tile: it divides each large tile into `tail_split` tiles along each axis of
+/// the grid.
+Expr cost_of_waves_and_tail(const Schedule &first, const MeasuredTile &large,
                             const std::vector<int64_t> &tail_split, const MeasuredTile &small,
                             const Problem &problem);
 
