@@ -30,13 +30,13 @@ constexpr MeasuredTile by_tma[] = {
     // The reduction within a cluster is limited by the path between SMs.
     {{64, 64, 2, 4}, 153, 3936},
     {{64, 32, 2, 4}, 94, 3052},
-    // For few rows or columns. Fitted alone (2026-11-29) to 1,349 random problems, half of them thin:
-    // 1 to 256 rows or columns. In 1,349 others, the image with the lowest cost took 1.034 times as
-    // long as the fastest image in thin problems, as before in the rest.
-    {{64, 16, 2}, 167, 393},
-    {{64, 16, 2, 4}, 196, 1944},
-    {{16, 64, 2}, 76, 599},
-    {{16, 64, 2, 4}, 156, 2849},
+    // For few rows or columns. Fitted alone (2026-11-29), to 1,349 random problems: 646 of them had 1
+    // to 256 rows or columns. In 667 further problems of this kind, the image with the lowest cost
+    // took 1.03 times as long as the fastest.
+    {{64, 16, 2}, 167, 435},
+    {{64, 16, 2, 4}, 196, 1966},
+    {{16, 64, 2}, 76, 673},
+    {{16, 64, 2, 4}, 156, 2869},
 };
 
 // With more tiles, there are fewer partials per tile, and all partials have to be stored. Larger

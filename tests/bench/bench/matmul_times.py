@@ -1,11 +1,12 @@
 """Measures all images of matmuls on random problems, and fits the tiles of generator/target/cost_tables.cpp.
 
     python3 -m bench.matmul_times measure LIBRARY OUT SECONDS [KIND...]   # on a GPU: a line per problem
-    python3 -m bench.matmul_times fit OUT SECONDS                         # no GPU: prints the constants
+    python3 -m bench.matmul_times fit OUT SECONDS [TILE...]               # no GPU: prints the constants
 
 `cost` has the form of generator/schedule/cost_model.cpp, for programs of 64 x 64. The problems are those of
 layout NT, so rows that do not start at multiples of 32 bytes are common. The fit changes one constant at a
 time, and keeps what makes the images with low costs faster; other constants of the model stay as they are.
+With tiles, it changes their constants only.
 Problems of kind "odd" have odd sizes and any layout. They are for `copies`, the baseline whose copies go
 through registers, and for `by_threads`. The kinds "chunks" and "elements" are convolutions, whose pixels are
 gathered: by cp.async in whole chunks, for `gathered`; or element by element, for `gathered_copies` and
@@ -30,8 +31,8 @@ TILES = {
     "64x128": [175, 638, 0], "128x64 ping-pong": [387, 1081, 852], "64x64": [178, 601, 0],
     "64x64 multicast 4": [228, 1471, 0], "64x32": [89, 492, 0], "64x64 split-K 4": [153, 3936, 0],
     "64x32 split-K 4": [94, 3052, 0], "64x128 partials": [288, 3980, 0], "128x128 partials": [527, 4460, 0],
-    "64x16": [167, 393, 0], "64x16 split-K 4": [196, 1944, 0], "16x64": [76, 599, 0],
-    "16x64 split-K 4": [156, 2849, 0], "64x32 multistage": [332, 1623, 0],
+    "64x16": [167, 435, 0], "64x16 split-K 4": [196, 1966, 0], "16x64": [76, 673, 0],
+    "16x64 split-K 4": [156, 2869, 0], "64x32 multistage": [332, 1623, 0],
 }
 OTHERS = {"row": 1830, "unaligned_row": 2740, "reduction_bytes_per_ns": 1290, "reduction_bytes_per_block": 12,
           "baseline": 1.53}
@@ -292,8 +293,8 @@ def loss(problems, costs):
     return sum(total[kind] / counts[kind] for kind in total) / len(total)
 
 
-def fit(problems, seconds, generator):
-    """The tiles and the other constants with the least loss that was found."""
+def fit(problems, seconds, generator, only=()):
+    """The tiles and the other constants with the least loss that was found; `only`: the tiles to change, or all."""
     tiles, others = {name: list(times) for name, times in TILES.items()}, dict(OTHERS)
     known = [*tiles, "baseline"]
     for problem in problems:
@@ -302,8 +303,8 @@ def fit(problems, seconds, generator):
                            if name in problem["times"]}
     costs = {name: [math.log(cost(each, name, tiles, others)) for each in problems] for name in known}
     best, end = loss(problems, costs), time.monotonic() + seconds
-    places = [(tiles[name], i, [name]) for name in tiles for i in range(3) if tiles[name][i]]
-    places += [(others, name, known) for name in others]
+    places = [(tiles[name], i, [name]) for name in only or tiles for i in range(3) if tiles[name][i]]
+    places += [] if only else [(others, name, known) for name in others]
     while time.monotonic() < end:
         table, key, names = generator.choice(places)
         before, kept = table[key], {name: costs[name] for name in names}
@@ -375,7 +376,7 @@ def main(arguments):
     problems = [problem for problem in problems if problem["kind"] not in fits]
     if not problems:
         return
-    tiles, others, best = fit(problems, float(arguments[2]), random.Random(1))
+    tiles, others, best = fit(problems, float(arguments[2]), random.Random(1), arguments[3:])
     for name, times in tiles.items():
         print(name, *map(round, times))
     for name, value in others.items():
