@@ -97,6 +97,13 @@ class MatmulTimesTest(unittest.TestCase):
         self.assertLess(times.cost(problem, "64x32", tiles, others), times.cost(problem, "64x64", tiles, others))
         self.assertLess(best, 0.1)
 
+    def test_fit_of_a_tile_keeps_all_other_constants(self):
+        problem = dict(kind="masked", B=1, M=128, N=128, K=256, times={"64x64": 4.0, "64x32": 9.0})
+        tiles, others, _ = times.fit([problem], 0.2, random.Random(1), ["64x32"])
+        self.assertNotEqual(tiles.pop("64x32"), times.TILES["64x32"])
+        self.assertEqual(tiles, {name: each for name, each in times.TILES.items() if name != "64x32"})
+        self.assertEqual(others, times.OTHERS)
+
 
 if __name__ == "__main__":
     unittest.main()
