@@ -1,5 +1,5 @@
-// Tests generator/diagnose/lint.cpp on the shipped kernels: kernels/ and samples/ have no warnings.
-// tests/diagnostics/lint*.tc have the warnings of other kernels.
+// Tests generator/diagnose/lint.cpp. tests/diagnostics/lint*.tc have the warnings of kernels, and
+// shipped_kernels_test.cpp tests that the shipped kernels have none.
 
 #include "diagnose/lint.h"
 
@@ -8,36 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <set>
 
 using namespace tritonc;
-
-namespace {
-
-std::vector<std::string> shipped_kernels() {
-  std::vector<std::string> paths;
-  for (const char *folder : {"/../kernels", "/../samples"})
-    for (const auto &entry : std::filesystem::recursive_directory_iterator(
-             std::filesystem::path(TRITONC_TESTS_DIR + std::string(folder))))
-      if (entry.path().extension() == ".tc")
-        paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-} // namespace
-
-TEST_CASE("lint: shipped kernels have no warning in any variant") {
-  std::vector<std::string> paths = shipped_kernels();
-  CHECK(paths.size() >= 10);
-  for (const std::string &path : paths) {
-    CAPTURE(path);
-    PlannedKernels planned = plan_kernels({.sources = {path}, .gpus = {find_gpu("80")}});
-    CHECK(planned.code == ExitCode::ok);
-    CHECK(planned.diagnostics_text == "");
-  }
-}
 
 TEST_CASE("lint: no warning if a mask is true in only some variants") {
   TemporaryFolder files;
