@@ -410,6 +410,12 @@ struct Totals {
   }
 };
 
+// The same in messages and for the sample.
+std::string name_of(const TestKernel &test_kernel, const Variant &variant, const std::string &gpu,
+                    const Schedule &schedule) {
+  return test_kernel.file + " [" + variant.text + "] for sm_" + gpu + " " + text_of(schedule);
+}
+
 // One variant of one kernel, compiled for one GPU in one schedule.
 struct Trial {
   const TestKernel &test_kernel;
@@ -425,9 +431,7 @@ struct Trial {
   };
   std::vector<Case> cases = {};
 
-  std::string name() const {
-    return test_kernel.file + " [" + variant.text + "] for sm_" + gpu + " " + text_of(schedule);
-  }
+  std::string name() const { return name_of(test_kernel, variant, gpu, schedule); }
 
   // Long runs with one program: the other programs do the same.
   void choose_runs() {
@@ -620,9 +624,7 @@ struct Item {
   const char *gpu;
   Schedule schedule = {};
 
-  std::string name() const {
-    return test_kernel->file + " [" + variant.text + "] for sm_" + gpu + " " + text_of(schedule);
-  }
+  std::string name() const { return name_of(*test_kernel, variant, gpu, schedule); }
 };
 
 std::vector<Item> for_all_gpus(const std::string &family, const TestKernel &test_kernel,
