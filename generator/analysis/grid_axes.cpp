@@ -1,6 +1,6 @@
 // Finds the axes of the grid that values depend on. See grid_axes.h.
 //
-// Tested by tests/unit/passes/set_l2_eviction_test.cpp and lower_to_tma_test.cpp.
+// Tested by tests/unit/passes/lower_to_tma_test.cpp.
 
 #include "analysis/grid_axes.h"
 

@@ -353,11 +353,7 @@ struct Verifier {
       check((d < outer ? 1 : tile[d - outer]) % map.shape[d] == 0,
             "a tile consists of whole boxes of the map");
     size_t end = first + map.shape.size();
-    bool may_have_policy = op.is(Opcode::tma_load_) || op.is(Opcode::tma_load_async_);
-    if (may_have_policy && op.operands.size() == end + 1)
-      scalars(op, end, Elem::i64, "a cache policy is an i64");
-    else
-      check(op.operands.size() == end, "one coordinate per axis");
+    check(op.operands.size() == end, "one coordinate per axis");
     for (size_t i = first; i < std::min(end, op.operands.size()); i++)
       check(op.operand(i)->type == Type::scalar(Elem::i32), "coordinates are i32");
   }

@@ -53,7 +53,6 @@ llvm::Value *mask_of(llvm::IRBuilder<> &builder, const llvm::Value &vector, llvm
 // Returns the address, marked with the cache hint {cache}. L2 hints become a cache policy if the
 // GPU has cache policies.
 llvm::Value *Lowering::hinted(const Op &op, llvm::Value *address) {
-  using namespace cache_policy;
   struct Mark {
     std::string_view hint;
     TargetOp op;
@@ -66,11 +65,12 @@ llvm::Value *Lowering::hinted(const Op &op, llvm::Value *address) {
                             {"evict_first", TargetOp::hint_evict_first},
                             {"evict_last", TargetOp::hint_evict_last}};
   std::string_view hint = op.get(attr::cache_);
-  bool is_first = hint == "evict_first";
-  if (gpu_.has_cache_policies && (is_first || hint == "evict_last"))
-    return call_target_op(
-        builder_, is_first ? TargetOp::hint_evict_first_l2 : TargetOp::hint_evict_last_l2,
-        {address, builder_.getInt64(uint64_t(is_first ? evict_first : evict_last))});
+  const std::optional<int64_t> policy = cache_policy::of_hint(hint);
+  if (policy && gpu_.has_cache_policies)
+    return call_target_op(builder_,
+                          *policy == cache_policy::evict_first ? TargetOp::hint_evict_first_l2
+                                                               : TargetOp::hint_evict_last_l2,
+                          {address, builder_.getInt64(uint64_t(*policy))});
   for (const Mark &mark : marks)
     if (mark.hint == hint)
       return call_target_op(builder_, mark.op, {address});

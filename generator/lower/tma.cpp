@@ -6,6 +6,7 @@
 #include "lower/lowering.h"
 
 #include "analysis/launch_config.h"
+#include "target/cache_policies.h"
 
 namespace tritonc {
 
@@ -109,7 +110,7 @@ void Lowering::lower_tma_load_async(const Op &op) {
     return lower_multicast(op);
   const Value *map = op.operand(0);
   llvm::Value *barrier = mbarrier(op, 3);
-  const Value *policy = op.operand_or_null(5 + map->type.shape.size());
+  const std::optional<int64_t> policy = cache_policy::of_hint(op.get(attr::cache_));
   by_one_thread([&] {
     for_each_box_of(op, map, op.operand(1), op.operand(2), 5,
                     [&](llvm::Value *box, const std::vector<llvm::Value *> &coordinates) {
@@ -117,7 +118,7 @@ void Lowering::lower_tma_load_async(const Op &op) {
                       operands.insert(operands.end(), coordinates.begin(), coordinates.end());
                       operands.push_back(barrier);
                       if (policy)
-                        operands.push_back(scalar(policy));
+                        operands.push_back(builder_.getInt64(uint64_t(*policy)));
                       call_target_op(builder_,
                                      policy ? hinted_load_op(coordinates.size())
                                             : load_op(coordinates.size()),

@@ -41,7 +41,6 @@
 #include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
-#include "passes/set_l2_eviction.h"
 #include "passes/share_comparisons.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
@@ -108,7 +107,6 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // before all passes that divide them.
   run("swap_operands", swap_operands, schedule);
   run("lower_to_tma", lower_to_tma, schedule);
-  run("set_l2_eviction", set_l2_eviction);
 
   // Blocks and programs: store_loop_partials gives a program several blocks, in two launches.
   // Without a matmul, split_loops_in_cluster gives it a cluster of blocks, batch_programs gives a

@@ -492,8 +492,8 @@ struct State {
       for (size_t d = 1; d < load.operands.size(); d++)
         of_copy.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
       Op *copy = builder.create(Opcode::tma_load_async_, of_copy);
-      if (load.has(attr::multicast_))
-        copy->set(attr::multicast_, load.get(attr::multicast_));
+      keep_cache_hint(*copy, load);
+      copy->copy(attr::multicast_, load);
     }
     builder.set_location(location);
     builder.channel_op(Opcode::put_done_, operands, step);

@@ -207,12 +207,11 @@ struct LoadedTile {
     const Part &part = slices[size_t(piece)].part();
     Value *first = first_number(builder);
     Value *stage = builder.channel_op(Opcode::put_, loaded, first, piece);
-    const auto at = operands.begin() + 1, policy = at + operands[0]->type.rank();
     std::vector<Value *> all = {operands[0], buffer, stage, loaded, stage};
-    std::vector<Value *> coordinates = coordinates_of(builder, {at, policy}, part);
+    std::vector<Value *> coordinates =
+        coordinates_of(builder, {operands.begin() + 1, operands.end()}, part);
     all.insert(all.end(), coordinates.begin(), coordinates.end());
-    all.insert(all.end(), policy, operands.end());
-    builder.create(Opcode::tma_load_async_, all);
+    keep_cache_hint(*builder.create(Opcode::tma_load_async_, all), load);
     builder.channel_op(Opcode::put_done_, loaded, first, piece);
   }
 

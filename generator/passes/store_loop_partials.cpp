@@ -25,8 +25,8 @@
 //          zeros, because these coordinates are outside of the tensor map. Then the host knows the
 //          number of iterations, as warp specialization requires.
 //          The store reads the index of the block again: during the loop, no register keeps it.
-// Needs:   form_views; a loop that find_associative_loop finds. Of a matmul: lower_to_tma and
-//          set_l2_eviction, which need the whole loop and the grid of programs.
+// Needs:   form_views; a loop that find_associative_loop finds. Of a matmul: lower_to_tma, which
+//          needs the whole loop and the grid of programs.
 // Ensures: after the loop and these reductions, a block only stores its partial. No program_id is
 //          left; there is a launch_blocks; only the host uses num_programs.
 // Limits:  nothing happens unless the schedule's work is partials. split_k_in_cluster and

@@ -234,6 +234,17 @@ TEST_CASE("tma_load_async: the first thread of the consumer warps, or the produc
   CHECK_FALSE(contains(producers_of(copy), "%lane"));
 }
 
+TEST_CASE("tma_load_async: only evict hints have a policy") {
+  auto text = [](const char *hint) {
+    return producers_of("tma_load_async %rows, %s, %x, %full, %x, %y, %z {cache = \"" +
+                        std::string(hint) + "\"}");
+  };
+  CHECK(count(text("evict_first"), "i64 1364590687093260288)") == 2); // 0x12F0..., for each box
+  CHECK(count(text("evict_last"), "i64 1508705875169116160)") == 2);  // 0x14F0...
+  CHECK(count(text("evict_first"), "@tritonc.tma_load_hinted_2d(") == 2);
+  CHECK(count(text("cg"), "@tritonc.tma_load_2d(") == 2);
+}
+
 TEST_CASE("TMA copies: the axes of the map before those of the tile come last") {
   std::string loads = producers_of("tma_load_async %matrices, %s, %x, %full, %x, %x, %y, %z");
   CHECK(count(loads, "call void @tritonc.tma_load_3d(i32 %") == 2);

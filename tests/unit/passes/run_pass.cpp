@@ -37,7 +37,6 @@
 #include "passes/rescale_per_thread.h"
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
-#include "passes/set_l2_eviction.h"
 #include "passes/share_comparisons.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
@@ -116,7 +115,6 @@ const std::map<std::string_view, Run> &passes() {
       PASS(rescale_per_thread),
       PASS(select_mma),
       PASS(set_k_tile),
-      PASS(set_l2_eviction),
       PASS(share_comparisons),
       PASS(specialize_warps),
       PASS(split_dots_along_k),
