@@ -353,7 +353,12 @@ struct Verifier {
       check((d < outer ? 1 : tile[d - outer]) % map.shape[d] == 0,
             "a tile consists of whole boxes of the map");
     size_t end = first + map.shape.size();
-    check(op.operands.size() == end, "one coordinate per axis");
+    check(op.operands.size() == end + op.has(attr::predicated_), "one coordinate per axis");
+    if (op.has(attr::predicated_) && errors.empty()) {
+      check(op.get(attr::predicated_) >= 0 && size_t(op.get(attr::predicated_)) < map.shape.size(),
+            "{predicated} is an axis of the map");
+      scalars(op, end, Elem::i32, "a limit is an i32");
+    }
     for (size_t i = first; i < std::min(end, op.operands.size()); i++)
       check(op.operand(i)->type == Type::scalar(Elem::i32), "coordinates are i32");
   }

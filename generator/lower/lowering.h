@@ -81,6 +81,7 @@ private:
   // tma.cpp: TMA.
   void lower_tma_load_async(const ir::Op &op);
   void lower_multicast(const ir::Op &op);
+  void leave_out(const ir::Op &op, llvm::Value *box, llvm::Value *barrier);
   void lower_tma_store_async(const ir::Op &op);
   template <typename Visit>
   void for_each_box_of(const ir::Op &op, const ir::Value *map, const ir::Value *buffer,

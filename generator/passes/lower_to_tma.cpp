@@ -20,6 +20,13 @@
 //            %m = tensor_map %A, 0, matrices, M, K, batch_a, lda, 1 : map<f16>[1,128,64]
 //            %a = tma_load %m, pb, pm*128, t*64 : f16[128,64]
 //
+//          TMA takes longer for rows outside of the tensor than for rows of it (target/tma_boxes.h).
+//          If no element of the result that they contribute to is used (clipped_result), a copy of
+//          several boxes leaves out those outside, from the extent of the tensor on:
+//
+//            %limit = host_value min(M, 2147483647)
+//            %a = tma_load %m, pm*128, t*64, %limit {predicated = 0} : f16[128,64]
+//
 //          With schedule.multicast, adjacent programs that share an operand run in one cluster. Each
 //          block then copies some boxes of the operand's tile to all blocks, so that the GPU reads a
 //          row from L2 once per cluster. The tile has {multicast}, and a multiple of so many boxes.
@@ -46,15 +53,18 @@
 
 #include "passes/lower_to_tma.h"
 
+#include "analysis/clipped_result.h"
 #include "analysis/grid_axes.h"
 #include "analysis/layouts.h"
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
 #include "ir/builder.h"
 #include "passes/tile_slices.h"
+#include "target/tma_boxes.h"
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 namespace tritonc {
 
@@ -83,13 +93,16 @@ struct State {
   std::vector<Poly> strides_of_operands = {}; // which a launch checks: multiples of 8
   size_t maps = 0; // operations for maps at the start of the function so far
 
-  // `parts`: the number of copies of one tile is a multiple of it.
-  Value *map_for(const TensorAccess &access, const Type &tile, int64_t parts = 1) {
+  // `parts`: the number of copies of one tile is a multiple of it. `predicated`: an axis.
+  Value *map_for(const TensorAccess &access, const Type &tile, int64_t parts = 1,
+                 std::optional<int> predicated = std::nullopt) {
     constexpr int64_t max_rows = 256;
     int row = panel_row_bytes(tile.shape, access.contiguous, bytes_of(tile.elem));
     Shape box = tile.shape;
     for (int64_t &extent : box)
       extent = std::min(extent, max_rows);
+    if (predicated)
+      box[size_t(*predicated)] = std::min(box[size_t(*predicated)], predicated_box_rows);
     box[size_t(access.contiguous)] = row / bytes_of(tile.elem);
     if (tile.elements() / element_count(box) % parts != 0)
       box[size_t(1 - access.contiguous)] /= parts;
@@ -110,14 +123,30 @@ struct State {
       add(coordinate);
   }
 
+  // Gives the copy a limit along `axis` of its tile: the extent of the tensor.
+  void predicate(Op &copy, int axis) {
+    Op *map = copy.operand(0)->op;
+    const int outer = map->result()->type.rank() - copy.result()->type.rank();
+    Builder builder = Builder::after(fn, map);
+    builder.set_location(copy.location);
+    Value *extent = map->operand(2 + size_t(outer + axis));
+    Value *most = builder.i64(std::numeric_limits<int32_t>::max());
+    extent = builder.cast(builder.binary(Opcode::min_, extent, most), Elem::i32);
+    copy.operands.push_back(
+        builder.create(Opcode::host_value_, {extent}, {extent->type})->result());
+    copy.set(attr::predicated_, int64_t(outer + axis));
+  }
+
   // `copied`: what one copy moves, the tile or a piece of it. `multicast`: the number of blocks that
-  // share the tile. Returns the tile's map.
-  Op *rewrite_load(Op *load, const Type &copied, int64_t multicast = 1) {
+  // share the tile. `clipped`: the axis along which elements outside of the tensor are not used.
+  // Returns the tile's map.
+  Op *rewrite_load(Op *load, const Type &copied, int64_t multicast = 1,
+                   std::optional<int> clipped = std::nullopt) {
     const Type &tile = load->result()->type;
     std::optional<TensorAccess> access =
         tensor_access(load->operand(0), load->operand_or_null(1)).access;
     assert(access && "candidate_schedules has looked");
-    std::vector<Value *> operands = {map_for(*access, copied, multicast)};
+    std::vector<Value *> operands = {map_for(*access, copied, multicast, clipped)};
     Builder builder = Builder::before(fn, load);
     builder.set_location(load->location);
     add_coordinates(builder, *access, operands);
@@ -125,6 +154,10 @@ struct State {
     keep_cache_hint(*moved->op, *load);
     if (multicast > 1)
       moved->op->set(attr::multicast_, multicast);
+    const Shape &box = operands[0]->type.shape;
+    if (clipped &&
+        box[box.size() - tile.shape.size() + size_t(*clipped)] < tile.shape[size_t(*clipped)])
+      predicate(*moved->op, *clipped);
     moved->name = load->result()->name;
     replace_uses(*fn.body, load->result(), moved);
     erase(load);
@@ -228,6 +261,8 @@ void lower_to_tma(Function &fn, const Schedule &schedule) {
   std::optional<SharedOperand> shared;
   if (schedule.multicast > 1)
     shared = find_shared_operand(*matmul);
+  const bool is_clipped[] = {is_clipped_to_operand(fn, *matmul, 0),
+                             is_clipped_to_operand(fn, *matmul, 1)};
   for (int i : {0, 1}) {
     const LoadedOperand &operand = matmul->operands[i];
     const Type tile = operand.load->result()->type;
@@ -236,8 +271,9 @@ void lower_to_tma(Function &fn, const Schedule &schedule) {
         access && bytes_of(tile.elem) == 2)
       state.strides_of_operands.insert(state.strides_of_operands.end(), access->strides.begin(),
                                        access->strides.end());
-    Op *map = state.rewrite_load(operand.load, tile,
-                                 shared && shared->operand == i ? schedule.multicast : 1);
+    Op *map = state.rewrite_load(
+        operand.load, tile, shared && shared->operand == i ? schedule.multicast : 1,
+        is_clipped[i] ? std::optional(int(operand.perm[size_t(i)])) : std::nullopt);
     if (tile.elem == Elem::f32) // rounds; the tensor cores would truncate
       map->set(attr::tf32_);
   }

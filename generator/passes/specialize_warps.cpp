@@ -494,6 +494,7 @@ struct State {
       Op *copy = builder.create(Opcode::tma_load_async_, of_copy);
       keep_cache_hint(*copy, load);
       copy->copy(attr::multicast_, load);
+      copy->copy(attr::predicated_, load);
     }
     builder.set_location(location);
     builder.channel_op(Opcode::put_done_, operands, step);

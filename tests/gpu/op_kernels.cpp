@@ -79,6 +79,7 @@ bool stands_in_others(StringRef name) {
                                       "mbarrier_inval",
                                       "mbarrier_arrive",
                                       "mbarrier_arrive_expect_tx",
+                                      "mbarrier_complete_tx",
                                       "mbarrier_wait",
                                       "fence_proxy_async",
                                       "fence_mbarrier_init",

@@ -164,6 +164,17 @@ TEST_CASE("tma_store_async: reports invalid boxes") {
   CHECK(loads("%two") == std::vector{Kind::bad_box});
 }
 
+TEST_CASE("tma_load: elements from the limit of {predicated} on are undefined") {
+  auto y = [](const std::string &limit) {
+    return y_of(ran("%t = tma_load %mx, %zero, " + limit + " {predicated = 0} : f32[4]\n" +
+                        write("%t", "%zero") + fence + copy("%zero", "%zero") + wait(),
+                    "4"));
+  };
+  CHECK(y("%four") == std::vector<double>{0, 1, 2, 3, 9, 9, 9, 9});
+  CHECK(ran("%t = tma_load %mx, %zero, %two {predicated = 0} : f32[4]\n tma_store %my, %t, %zero")
+            .kinds() == std::vector{Kind::poison_store});
+}
+
 TEST_CASE("tma_store_async: only consumer warps may execute it") {
   const std::string start = write("%t0", "%zero") + fence;
   auto kinds = [&](const std::string &producer) {

@@ -165,6 +165,10 @@ TEST_CASE("workspace: shared by the launch, sized by the host, poison") {
   CHECK(ran(s + at("2") + read, {1, 1, 1}).kinds() == std::vector{Kind::poison_store});
   CHECK(ran(s + at("3") + read, {1, 1, 1}).kinds() ==
         std::vector{Kind::out_of_bounds, Kind::poison_store});
+  // It may hold values that were never there.
+  CHECK(ran(s + at("2") + "%none = load %there : i32\n store %there, %none\n", {1, 1, 1})
+            .kinds()
+            .empty());
   // Blocks share it.
   check_y(ran(s + at("2") +
                   "%id = block_id {axis = 0} : i32\n %none = sub %one, %one : i32\n"

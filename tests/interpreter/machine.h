@@ -123,6 +123,8 @@ private:
   /// elements outside of the tensor.
   std::vector<std::optional<Element>> mapped(const ir::Op &op, ir::Shape tile, size_t first);
   /// Reports coordinates at which TMA cannot copy a box. Operand 1 is the buffer.
+  /// Whether element `i` of the tile of a predicated copy is at the limit or after it.
+  bool is_predicated_off(const ir::Op &op, ir::Shape tile, size_t first, size_t i);
   void check_box(const ir::Op &op, size_t first, bool is_written);
 
   // checks.cpp

@@ -102,6 +102,16 @@ std::vector<std::optional<Element>> Machine::mapped(const Op &op, Shape shape, s
   return pointers;
 }
 
+bool Machine::is_predicated_off(const Op &op, Shape shape, size_t first, size_t i) {
+  if (!op.has(attr::predicated_))
+    return false;
+  shape.insert(shape.begin(), op.operand(0)->type.shape.size() - shape.size(), 1);
+  const auto axis = size_t(op.get(attr::predicated_));
+  const int64_t at =
+      scalar(op.operand(first + axis)).integer + unflatten(shape, FlatIndex(i))[axis];
+  return at >= scalar(op.operands.back()).integer;
+}
+
 void Machine::check_box(const Op &op, size_t first, bool is_written) {
   const Type &map = op.operand(0)->type;
   size_t contiguous = contiguous_axis(*op.operand(0)->op);
@@ -129,6 +139,8 @@ void Machine::tma_load(const Op &op) {
   std::vector<std::optional<Element>> pointers = mapped(op, op.result()->type.shape, 1);
   bool to_tf32 = op.operand(0)->op->has(attr::tf32_);
   define(op, [&](size_t i) {
+    if (is_predicated_off(op, op.result()->type.shape, 1, i))
+      return Element::no_value();
     if (!pointers[i])
       return Element();
     const Element *element = accessed(op, i, *pointers[i], "reads");

@@ -154,7 +154,9 @@ void Machine::tma_load_async(const Op &op) {
   bool to_tf32 = op.operand(0)->op->has(attr::tf32_);
   for (size_t i = 0; i < pointers.size(); i++) {
     Copy one{into, first + i, Element(), Element::no_value(), to_tf32}; // zero
-    if (pointers[i]) {
+    if (is_predicated_off(op, tile, 5, i)) {
+      one.value = Element::no_value();
+    } else if (pointers[i]) {
       const Element *element = accessed(op, i, *pointers[i], "copies");
       one.value = element ? *element : Element::no_value();
       one.from = element ? *pointers[i] : Element::no_value();

@@ -56,6 +56,7 @@ public:
   /// Workspace of a launch, or of two launches that share the work: a buffer after all others. The
   /// first call makes it. Returns -1 if its number or type of elements differs.
   int workspace(ir::Elem elem, size_t count);
+  bool is_workspace(int64_t buffer) const { return workspace_ >= 0 && buffer == workspace_; }
 
   /// Reads an element of type `elem` from the bytes at `pointer`. Returns nullopt if it is not
   /// inside a buffer.

@@ -90,8 +90,9 @@ bool synchronizes(const TargetOpInfo &info) {
   case TargetEffect::Wait:
   case TargetEffect::Mbarrier:
   case TargetEffect::Fence:
-    return info.op != TargetOp::launch_dependents && // only starts other kernels earlier
-           info.op != TargetOp::sched_barrier;       // only ptxas looks at it
+    return info.op != TargetOp::launch_dependents &&    // only starts other kernels earlier
+           info.op != TargetOp::mbarrier_complete_tx && // stands for a copy
+           info.op != TargetOp::sched_barrier;          // only ptxas looks at it
   case TargetEffect::AsyncCopy: // commits; a copy itself has a global address, or stores a word
     return !takes(TargetType::ptr) && !takes(TargetType::gptr) &&
            info.op != TargetOp::store_async_cluster;

@@ -32,6 +32,16 @@ private:
   uint32_t bytes_;
 };
 
+/// What a copy that was left out leaves: bytes that the program must not use.
+class Undefined final : public Source {
+public:
+  explicit Undefined(uint32_t bytes) : bytes_(bytes) {}
+  void read(const Access &, std::byte *to) override { std::memset(to, 0xff, bytes_); }
+
+private:
+  uint32_t bytes_;
+};
+
 void check_size(const Issue &issue) {
   if (issue.bytes == 0 || issue.bytes % 16 != 0)
     fatal(issue.thread, issue.site, Report::Kind::misuse,
@@ -83,6 +93,17 @@ void bulk_load(Thread &thread, const Site &site, uint32_t to, const void *from, 
   cluster.global.locate(access_by(thread, site, issue.what), from, bytes, 16);
   std::vector<std::unique_ptr<Source>> sources;
   sources.push_back(std::make_unique<Bytes>(from, bytes));
+  start_copy_in(issue, mbarrier, 0, std::move(sources));
+}
+
+void mbarrier_complete_tx(Thread &thread, const Site &site, uint32_t mbarrier, uint32_t bytes,
+                          uint32_t to) {
+  Issue issue = {thread, site, "mbarrier_complete_tx", to, bytes, 16};
+  thread.cluster->scheduler.maybe_interrupt(thread);
+  check_size(issue);
+  check_copy_in(issue, mbarrier);
+  std::vector<std::unique_ptr<Source>> sources;
+  sources.push_back(std::make_unique<Undefined>(bytes));
   start_copy_in(issue, mbarrier, 0, std::move(sources));
 }
 

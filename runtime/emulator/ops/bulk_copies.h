@@ -13,6 +13,10 @@ namespace tritonc::emulator::ops {
 /// Copies `bytes`, a multiple of 16, to shared address `to`; counts them on `mbarrier`.
 void bulk_load(Thread &thread, const Site &site, uint32_t to, const void *from, uint32_t bytes,
                uint32_t mbarrier);
+/// Counts the bytes of a copy to shared address `to` that was left out, as if it had landed. The
+/// emulator writes 0xff there (NaN as f32, f16, bf16, f64), at any time until it counts the bytes.
+void mbarrier_complete_tx(Thread &thread, const Site &site, uint32_t mbarrier, uint32_t bytes,
+                          uint32_t to);
 /// Copies `bytes`, a multiple of 16, from shared address `from`.
 void bulk_store(Thread &thread, const Site &site, void *to, uint32_t from, uint32_t bytes);
 

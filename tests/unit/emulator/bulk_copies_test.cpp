@@ -76,6 +76,44 @@ TEST_CASE("bulk copy: global to shared and back, all modes") {
   }
 }
 
+TEST_CASE("mbarrier_complete_tx: counts the bytes of a copy that is left out") {
+  for (const Options &mode : all_modes()) {
+    CAPTURE(name_of(mode));
+    Bench k;
+    k.options = mode;
+    uint32_t *x = k.parameter("x", counting(64));
+    uint32_t *y = k.unwritten<uint32_t>("y", 128);
+    k.run([=](Gpu &gpu) {
+      uint32_t i = gpu.tid_x(), mbarrier = make(gpu);
+      if (i == 0) {
+        gpu.mbarrier_arrive_expect_tx(mbarrier, 512);
+        gpu.bulk_load(gpu.shared_base(), x, 256, mbarrier);
+        gpu.mbarrier_complete_tx(mbarrier, 256, gpu.shared_base() + 256);
+      }
+      gpu.mbarrier_wait(mbarrier, 0);
+      for (uint32_t word : {i, i + 64})
+        gpu.store(y + word, gpu.load_shared<uint32_t>(4 * word));
+    });
+    CHECK(k.reports() == "");
+    for (uint32_t i = 0; i < 128; i++)
+      CHECK(y[i] == (i < 64 ? 1000 + i : 0xffffffff));
+  }
+}
+
+TEST_CASE("mbarrier_complete_tx: what was there must not be read before the wait") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu);
+    if (gpu.tid_x() == 0) {
+      gpu.mbarrier_arrive_expect_tx(mbarrier, 256);
+      gpu.mbarrier_complete_tx(mbarrier, 256, gpu.shared_base());
+      gpu.load_shared<uint32_t>(16);
+    }
+    gpu.mbarrier_wait(mbarrier, 0);
+  });
+  CHECK(said(k) == Contains("race: load of 4 bytes"));
+}
+
 TEST_CASE("bulk_load: reports a read before the wait") {
   Bench k;
   uint32_t *x = k.parameter("x", counting(128));

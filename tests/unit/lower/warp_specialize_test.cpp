@@ -245,6 +245,23 @@ TEST_CASE("tma_load_async: only evict hints have a policy") {
   CHECK(count(text("cg"), "@tritonc.tma_load_2d(") == 2);
 }
 
+TEST_CASE("tma_load_async: {predicated} leaves out boxes from the limit on, but not the first") {
+  const std::string copy = "tma_load_async %rows, %s, %x, %full, %x, %y, %z, %x {predicated = 1";
+  std::string text = producers_of(copy + "}");
+  CHECK(count(text, "call void @tritonc.tma_load_2d(i32 %") == 2);
+  CHECK(count(text, "icmp slt i32 %") == 1);
+  CHECK(count(text, "call void @tritonc.mbarrier_complete_tx(i32 %") == 1);
+  CHECK(contains(text, ", i32 2048, i32 %")); // bytes of a box
+  // One box along axis 0.
+  std::string rows = producers_of("tma_load_async %rows, %s, %x, %full, %x, %y, %z, %x "
+                                  "{predicated = 0}");
+  CHECK_FALSE(contains(rows, "mbarrier_complete_tx"));
+  // Each block of a cluster completes the bytes of a box that none of them copies.
+  std::string cluster = producers_of(copy + ", multicast = 2}");
+  CHECK(count(cluster, "call void @tritonc.tma_load_multicast_2d(i32 %") == 1);
+  CHECK(count(cluster, "call void @tritonc.mbarrier_complete_tx(i32 %") == 1);
+}
+
 TEST_CASE("TMA copies: the axes of the map before those of the tile come last") {
   std::string loads = producers_of("tma_load_async %matrices, %s, %x, %full, %x, %x, %y, %z");
   CHECK(count(loads, "call void @tritonc.tma_load_3d(i32 %") == 2);
