@@ -52,6 +52,7 @@ bool is_clipped_to_operand(Function &fn, const MatmulLoop &matmul, int number) {
              return std::find(of_store->begin(), of_store->end(), bound) != of_store->end();
            });
   };
+  const Users users(*fn.body);
   std::vector<const Value *> next = {sum};
   std::set<const Value *> seen;
   while (!next.empty()) {
@@ -59,7 +60,7 @@ bool is_clipped_to_operand(Function &fn, const MatmulLoop &matmul, int number) {
     next.pop_back();
     if (!seen.insert(value).second)
       continue;
-    for (const Op *user : users_of(*fn.body, value)) {
+    for (const Op *user : users.of(value)) {
       if (user->is(Opcode::store_) || user->is(Opcode::atomic_)) {
         if (!is_off(*user, value))
           return false;
