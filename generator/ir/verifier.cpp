@@ -353,8 +353,10 @@ struct Verifier {
       check((d < outer ? 1 : tile[d - outer]) % map.shape[d] == 0,
             "a tile consists of whole boxes of the map");
     size_t end = first + map.shape.size();
-    check(op.operands.size() == end + op.has(attr::predicated_), "one coordinate per axis");
-    if (op.has(attr::predicated_) && errors.empty()) {
+    const bool is_predicated = op.has(attr::predicated_);
+    check(op.operands.size() == end + is_predicated,
+          is_predicated ? "one coordinate per axis, then the limit" : "one coordinate per axis");
+    if (is_predicated && errors.empty()) {
       check(op.get(attr::predicated_) >= 0 && size_t(op.get(attr::predicated_)) < map.shape.size(),
             "{predicated} is an axis of the map");
       scalars(op, end, Elem::i32, "a limit is an i32");

@@ -79,7 +79,7 @@ void Lowering::for_each_box_of(const Op &op, const Value *map, const Value *buff
     uint32_t offset =
         buffer->type.layout->offset_of(flatten(tile, at)) * uint32_t(bytes_of(buffer->type.elem));
     std::vector<llvm::Value *> coordinates;
-    llvm::Value *is_inside = nullptr; // the first box of a tile always is
+    llvm::Value *is_inside = nullptr; // the first box of a tile is always copied
     for (int of_tensor : order) {
       const auto axis = size_t(of_tensor);
       coordinates.push_back(builder_.CreateAdd(scalar(op.operand(first + axis)),
