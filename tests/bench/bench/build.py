@@ -14,12 +14,14 @@ MAX_SETS = 20
 
 class Build:
     """`at` is called with each step, so that the parent process knows the step that hangs. `without` has
-    the reasons of peers to leave out. If `prepares`, the case only compiles its kernels.
+    the reasons of peers to leave out. If `prepares`, the case only compiles its kernels. `only`: the names
+    of the peers to measure; None: all.
     """
 
-    def __init__(self, library, timer, seed, at=lambda step: None, without=None, prepares=False):
+    def __init__(self, library, timer, seed, at=lambda step: None, without=None, prepares=False,
+                 only=None):
         self.library, self.timer, self.at, self.prepares = library, timer, at, prepares
-        self.without = without or {}
+        self.without, self.only = without or {}, only
         self.generator = torch.Generator("cuda")
         self.generator.manual_seed(seed)
 
@@ -55,6 +57,9 @@ class Build:
             name = name.replace("_", " ")
             if name in self.without:
                 found[name] = self.without[name]
+                continue
+            if self.only is not None and name not in self.only:
+                found[name] = "not in --peers"
                 continue
             self.at(f"peer {name}")
             try:

@@ -34,6 +34,7 @@ def arguments():
                          help="the folder with libbench_kernels.so and the C headers; default: %(default)s")
     measure.add_argument("--wheels", type=pathlib.Path, default=HERE / "wheels", metavar="FOLDER",
                          help="the wheels of peers that peers_download wrote, if any; default: %(default)s")
+    measure.add_argument("--peers", nargs="+", metavar="NAME", help='only these peers, such as cuBLAS; default: all')
     measure.add_argument("--commit", default="", help="the commit of the kernels, for the file of results")
     measure.add_argument("--prepare", type=int, default=min(10, max(1, (os.cpu_count() or 1) - 2)), metavar="N",
                          help="processes that first compile the kernels of the peers; 0 = none (%(default)s)")
@@ -115,12 +116,16 @@ def measure(options, known):
     if options.out.exists():
         found = results.merge([results.read(options.out), found])
     command = [sys.executable, "-m", "bench.worker", "--kernels", str(options.kernels), "--seed", options.seed,
-               "--packages", str(packages)]
+               "--packages", str(packages), *(["--peers", *options.peers] if options.peers else [])]
     say = lambda line: print(line, flush=True)
     wanted = [row for row in selected(options, known) if row.id not in found["rows"]]
     if options.prepare:
         run.prepare(wanted, [run.Worker(command, options.patience) for _ in range(options.prepare)], say)
     run.run(wanted, found, options.out, run.Worker(command, options.patience), say)
+    known_peers = results.peers_of(found["rows"][row.id] for row in wanted)
+    unknown = [name for name in options.peers or () if known_peers and name not in known_peers]
+    if unknown:
+        raise ValueError(f"--peers {unknown[0]}: no measured row has this peer, only {', '.join(sorted(known_peers))}")
     return 0
 
 

@@ -142,6 +142,12 @@ def best_peer(row, column="isolated"):
     return min(times.items(), key=lambda item: item[1]) if times else None
 
 
+def peers_of(rows):
+    """The names of all peers of the rows, also of absent ones."""
+    names = {name for row in rows for words in ("isolated", "absent") for name in row.get(words, {})}
+    return names.difference(NO_PEERS)
+
+
 def ratio(row, column="isolated"):
     """The time of the best peer over ours: more is faster. None if one of them is missing."""
     best = best_peer(row, column)

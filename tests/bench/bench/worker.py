@@ -28,6 +28,7 @@ def main():
     parser.add_argument("--kernels", type=pathlib.Path, required=True)
     parser.add_argument("--seed", required=True)
     parser.add_argument("--packages", required=True, help="a folder that is added to sys.path, if it exists")
+    parser.add_argument("--peers", nargs="+", help="only these peers; default: all")
     options = parser.parse_args()
 
     answers = os.fdopen(os.dup(1), "w", buffering=1)
@@ -44,7 +45,7 @@ def main():
     for line in sys.stdin:
         wanted = json.loads(line)
         build = Build(library, timer, zlib.crc32(options.seed.encode()), lambda step: say(at=step),
-                      wanted["without"], wanted["prepares"])
+                      wanted["without"], wanted["prepares"], options.peers)
         build.at("inputs")
         try:
             run = prepare if wanted["prepares"] else measure

@@ -146,6 +146,11 @@ class Ratio(unittest.TestCase):
         self.assertEqual(results.best_peer(row), ("PyTorch", 200.0))
         self.assertEqual(results.ratio(row), 2.0)
 
+    def test_peers_of_rows_are_also_absent_ones(self):
+        rows = [dict(measured(4.0, A=2.0, copy=1.0), absent={"B": "why"}), {"refused": "why"}]
+        self.assertEqual(results.peers_of(rows), {"A", "B"})
+        self.assertEqual(results.peers_of([{"failed": "why"}]), set())
+
     def test_a_row_without_a_measured_peer_has_no_ratio(self):
         for row in (measured(100.0, copy=10.0), measured(100.0), {"refused": "why"}, {"failed": "why"}):
             self.assertIsNone(results.best_peer(row))
