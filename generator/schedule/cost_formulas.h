@@ -13,6 +13,9 @@ inline Expr number(int64_t value) { return Expr::constant(value); }
 inline Expr operator+(Expr a, Expr b) {
   return Expr::binary(Expr::Kind::add, std::move(a), std::move(b));
 }
+inline Expr operator-(Expr a, Expr b) {
+  return Expr::binary(Expr::Kind::sub, std::move(a), std::move(b));
+}
 inline Expr operator*(Expr a, Expr b) {
   return Expr::binary(Expr::Kind::mul, std::move(a), std::move(b));
 }

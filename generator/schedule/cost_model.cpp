@@ -4,7 +4,7 @@
 // plus the measured time before and after them. A launch takes its waves, but at least the time to
 // read and write its bytes.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp: which schedules have a cost. And by
+// Tested by tests/unit/schedule/matmul_cost_test.cpp. And by
 // tests/end_to_end/compile/schedules_test.cpp: for which schedule the host finds the lowest cost.
 
 #include "schedule/cost_model.h"
@@ -13,6 +13,7 @@
 #include "analysis/memory_access.h"
 #include "analysis/tensor_access.h"
 #include "schedule/cost_formulas.h"
+#include "target/tma_boxes.h"
 
 #include <algorithm>
 #include <set>
@@ -58,26 +59,44 @@ Expr steps_of(const Problem &problem, int64_t split_k = 1, int64_t k_rows = 1) {
   return k_rows == 1 ? steps : std::move(steps) * number(k_rows);
 }
 
-// Nanoseconds of 128 bytes along K. TMA takes longer for rows that do not start at a sector of the L2
-// cache. With multicast, a block copies a part of the larger operand.
-Expr step_of(const MeasuredTile &tile, const Problem &problem) {
+// Whether the blocks of a cluster share the rows of A. They share the larger operand.
+bool shares_a(const Schedule &schedule, const Tile &tile) {
+  return (tile.columns <= tile.rows) != schedule.swap_operands;
+}
+
+// Picoseconds for a block to copy 128 bytes along K of operand `d`. A tile at the edge leaves out boxes
+// outside of the operand, so this is the mean of all tiles. With multicast, a block copies a part of
+// the shared operand.
+Expr copy_time(size_t d, const Schedule &schedule, const MeasuredTile &tile,
+               const Problem &problem) {
+  const CostTables &costs = *problem.costs;
+  const int64_t extent = d == 0 ? schedule.tile.m : schedule.tile.n;
+  const int64_t box = std::min(extent, predicated_box_rows);
+  const int64_t blocks = (shares_a(schedule, tile.tile) ? 0 : 1) == d ? tile.multicast : 1;
+  const Expr &inside = problem.extents[d];
+  Expr outside = div_up(inside, number(box)) * number(box) - inside;
+  Expr of_all = inside * number(costs.row_time) +
+                inside * problem.unaligned[d] * number(costs.unaligned_row_time - costs.row_time) +
+                std::move(outside) * number(costs.outside_row_time);
+  Expr tiles = Expr::binary(Expr::Kind::max, div_up(inside, number(extent)), number(1));
+  return div_up(std::move(of_all), std::move(tiles) * number(blocks));
+}
+
+// Nanoseconds of 128 bytes along K.
+Expr step_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
   constexpr int64_t picoseconds = 1000;
-  int64_t rows[] = {tile.tile.rows, tile.tile.columns};
-  rows[tile.tile.columns > tile.tile.rows] /= tile.multicast;
-  const int64_t more = problem.costs->unaligned_row_time - problem.costs->row_time;
-  Expr copies = number((rows[0] + rows[1]) * problem.costs->row_time) +
-                problem.unaligned[0] * number(rows[0] * more) +
-                problem.unaligned[1] * number(rows[1] * more);
+  Expr copies = copy_time(0, schedule, tile, problem) + copy_time(1, schedule, tile, problem);
   return Expr::binary(Expr::Kind::max, number(tile.step),
                       div_up(std::move(copies), number(picoseconds)));
 }
 
 // Nanoseconds of `waves` waves of blocks. With ping-pong one consumer group multiplies while the
 // other runs its epilogue, so only the epilogue of the last wave counts.
-Expr cost_of_waves(Expr waves, const MeasuredTile &tile, const Problem &problem,
-                   bool by_tma = true) {
+Expr cost_of_waves(Expr waves, const Schedule &schedule, const MeasuredTile &tile,
+                   const Problem &problem) {
+  const bool by_tma = schedule.is_warp_specialized() && !schedule.producer_warps;
   Expr steps = steps_of(problem, tile.tile.split_k, tile.tile.k_rows) *
-               (by_tma ? step_of(tile, problem) : number(tile.step));
+               (by_tma ? step_of(schedule, tile, problem) : number(tile.step));
   Expr rest = number(tile.rest);
   if (tile.consumer_groups == 1)
     return std::move(waves) * (std::move(steps) + std::move(rest));
@@ -230,24 +249,24 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
 }
 
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
-  const bool by_tma = schedule.is_warp_specialized() && !schedule.producer_warps;
-  const bool shares_a = (tile.tile.columns <= tile.tile.rows) != schedule.swap_operands;
-  Expr waves = div_up(output_tiles_of(schedule, problem, tile.multicast, problem.axes[shares_a]),
+  const size_t shared_axis = problem.axes[shares_a(schedule, tile.tile) ? 1 : 0];
+  Expr waves = div_up(output_tiles_of(schedule, problem, tile.multicast, shared_axis),
                       tiles_at_once(*problem.costs, schedule.split_k * tile.multicast));
-  return cost_of_launch(cost_of_waves(std::move(waves), tile, problem, by_tma), problem);
+  return cost_of_launch(cost_of_waves(std::move(waves), schedule, tile, problem), problem);
 }
 
 Expr cost_of_waves_and_tail(const Schedule &first, const MeasuredTile &large,
-                            const std::vector<int64_t> &tail_split, const MeasuredTile &small,
+                            const Schedule &second, const MeasuredTile &small,
                             const Problem &problem) {
   const int64_t second_launch = problem.costs->tail_launch;
   Expr tiles = output_tiles_of(first, problem), at_once = tiles_at_once(*problem.costs);
   Expr full = Expr::binary(Expr::Kind::div, tiles, at_once);
   Expr left = Expr::binary(Expr::Kind::rem, tiles, at_once);
-  for (int64_t cut : tail_split)
+  for (int64_t cut : second.tail_split)
     left = left * number(cut);
-  Expr by_steps = cost_of_waves(full, large, problem) +
-                  cost_of_waves(div_up(left, at_once), small, problem) + number(second_launch);
+  Expr by_steps = cost_of_waves(full, first, large, problem) +
+                  cost_of_waves(div_up(left, at_once), second, small, problem) +
+                  number(second_launch);
   return cost_of_launch(by_steps, problem);
 }
 
@@ -279,7 +298,7 @@ Expr cost_of_split_k_partials(const Schedule &first, const MeasuredTile &tile,
   Expr steps = steps_of(problem);
   Expr parts = parts_of_loop(steps, at_once, tiles);
   Expr by_steps = div_up(tiles * parts, at_once) *
-                  (div_up(steps, parts) * step_of(tile, problem) + number(tile.rest));
+                  (div_up(steps, parts) * step_of(first, tile, problem) + number(tile.rest));
   Expr reduction =
       cost_of_reduction(second, parts, tiles * number(tile.tile.elements()), accumulator, problem);
   return cost_of_launch(by_steps + std::move(reduction), problem);

@@ -158,7 +158,7 @@ std::vector<Candidate> waves_and_tail(const MeasuredSchedule &large, const Measu
   first.work = Schedule::Work::full_waves;
   second.work = Schedule::Work::tail;
   second.full_waves_tile = first.tile;
-  Expr cost = cost_of_waves_and_tail(first, large.tile, second.tail_split, small.tile, problem);
+  Expr cost = cost_of_waves_and_tail(first, large.tile, second, small.tile, problem);
   return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
 }
 

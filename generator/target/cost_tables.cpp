@@ -1,6 +1,6 @@
 // Defines the cost tables of GPUs. See cost_tables.h.
 //
-// Tested by tests/unit/schedule/candidates_test.cpp: which tile is best where.
+// Tested by tests/unit/schedule/matmul_cost_test.cpp, and tests/bench/tests/matmul_times_test.py.
 
 #include "target/cost_tables.h"
 
@@ -10,38 +10,36 @@ namespace {
 
 // Sorted from the tile with the fewest bytes per accumulator element to the tile that keeps the
 // most SMs busy. Fitted, with the rows and the split-K below, to the times of all images of matmul,
-// matmul_masked and matmul_batched in f16 on an H200 (driver 580.159.04, 2026-11-26): 1022 random
-// problems with both operands contiguous along K, sizes from 8 to 32768, also thin ones, after a
-// flush of L2. In these problems, the image with the lowest cost took 1.03 times as long as the
-// fastest image (geometric mean); with the tiles and costs before, 1.12 times.
+// matmul_masked and matmul_batched in f16 on an H200 (driver 580.159.04, 2026-11-29): 739 random
+// problems of all layouts, sizes from 8 to 32768, also thin ones, after a flush of L2. In 740 other
+// problems, the image with the lowest cost took 1.03 times as long as the fastest image (geometric
+// mean).
 constexpr MeasuredTile by_tma[] = {
-    {{128, 256, 1}, 804, 1354},
+    {{128, 256, 1}, 855, 1475},
     // Multicast: for rows that TMA copies slowly, see row_time.
-    {{128, 256, 1}, 846, 1420, 0, 1, 0, 2},
+    {{128, 256, 1}, 927, 1560, 0, 1, 0, 2},
     // Ping-pong; the row without it is for kernels that cannot have ping-pong.
-    {{128, 128, 1}, 390, 642, 0, 2, 1684},
+    {{128, 128, 1}, 470, 1128, 0, 2, 951},
     {{128, 128, 1}, 456, 570},
-    {{64, 128, 1}, 175, 638},
+    {{64, 128, 1}, 249, 837},
     // For few columns: half of a wider tile would be outside of the matrix.
-    {{128, 64, 1}, 387, 1081, 0, 2, 852},
-    {{64, 64, 2}, 178, 601},
-    {{64, 64, 2}, 228, 1471, 0, 1, 0, 4},
-    {{64, 32, 2}, 89, 492},
+    {{128, 64, 1}, 389, 1307, 0, 2, 884},
+    {{64, 64, 2}, 178, 498},
+    {{64, 64, 2}, 223, 1313, 0, 1, 0, 4},
+    {{64, 32, 2}, 89, 498},
     // The reduction within a cluster is limited by the path between SMs.
-    {{64, 64, 2, 4}, 153, 3936},
-    {{64, 32, 2, 4}, 94, 3052},
-    // For few rows or columns. Fitted alone (2026-11-29), to 1,349 random problems: 646 of them had 1
-    // to 256 rows or columns. In 667 further problems of this kind, the image with the lowest cost
-    // took 1.03 times as long as the fastest.
-    {{64, 16, 2}, 167, 435},
-    {{64, 16, 2, 4}, 196, 1966},
-    {{16, 64, 2}, 76, 673},
-    {{16, 64, 2, 4}, 156, 2869},
+    {{64, 64, 2, 4}, 153, 4058},
+    {{64, 32, 2, 4}, 94, 2233},
+    // For few rows or columns.
+    {{64, 16, 2}, 151, 405},
+    {{64, 16, 2, 4}, 201, 2321},
+    {{16, 64, 2}, 76, 390},
+    {{16, 64, 2, 4}, 197, 2368},
 };
 
 // With more tiles, there are fewer partials per tile, and all partials have to be stored. Larger
 // tiles load less per accumulator element.
-constexpr MeasuredTile split_k[] = {{{64, 128, 1}, 288, 3980}, {{128, 128, 1}, 527, 4460}};
+constexpr MeasuredTile split_k[] = {{{64, 128, 1}, 220, 3986}, {{128, 128, 1}, 506, 5720}};
 
 // Producer warps that load element by element, in the worst case. The loads in flight are the
 // limit, so there are as many producer threads as registers allow. Fitted to the times of all
@@ -129,12 +127,13 @@ const CostTables h200_costs = {
     .bytes_per_ns_multistage = 3900,
     .multistage_start = 300,
     // Fitted with by_tma.
-    .row_time = 1830,
-    .unaligned_row_time = 2740,
+    .row_time = 1717,
+    .unaligned_row_time = 3379,
+    .outside_row_time = 4413,
     .tail_launch = 27000, // of 313 problems, a tail was best in 5
     .reduction_launch = 2000,
-    .reduction_bytes_per_ns = 1290,
-    .reduction_bytes_per_block = 12,
+    .reduction_bytes_per_ns = 1866,
+    .reduction_bytes_per_block = 8,
     .sms_per_cluster_group = 18,
 };
 

@@ -95,6 +95,7 @@ struct CostTables {
   int64_t multistage_start;          // ns until its stages are full
   int64_t row_time;                  // ps for each 128 bytes of a row that TMA copies
   int64_t unaligned_row_time;        // the same if rows do not start at multiples of 32 bytes
+  int64_t outside_row_time;          // the same for a row of a box that is outside of the operand
   int64_t tail_launch;               // ns of a second launch for the tail
   int64_t reduction_launch;          // ns of a second launch that reduces partials
   int64_t reduction_bytes_per_ns;    // read bandwidth of that launch

@@ -3,12 +3,12 @@
     python3 -m bench.matmul_times measure LIBRARY OUT SECONDS [KIND...]   # on a GPU: a line per problem
     python3 -m bench.matmul_times fit OUT SECONDS [TILE...]               # no GPU: prints the constants
 
-`cost` has the form of generator/schedule/cost_model.cpp, for programs of 64 x 64. The problems are those of
-layout NT, so rows that do not start at multiples of 32 bytes are common. The fit changes one constant at a
-time, and keeps what makes the images with low costs faster; other constants of the model stay as they are.
-With tiles, it changes their constants only.
-Problems of kind "odd" have odd sizes and any layout. They are for `copies`, the baseline whose copies go
-through registers, and for `by_threads`. The kinds "chunks" and "elements" are convolutions, whose pixels are
+`cost` has the form of generator/schedule/cost_model.cpp, for programs of 64 x 64. A problem has a random
+layout. The fit uses half of the problems. It changes one constant at a time, and keeps what makes the images
+with low costs faster; other constants of the model stay as they are. With tiles, it changes their constants
+only.
+Problems of kind "odd" have odd sizes. They are for `copies`, the baseline whose copies go through registers,
+and for `by_threads`. The kinds "chunks" and "elements" are convolutions, whose pixels are
 gathered: by cp.async in whole chunks, for `gathered`; or element by element, for `gathered_copies` and
 `gathered_by_threads`.
 
@@ -27,15 +27,17 @@ SMS, CLUSTER_GROUP = 132, 18
 KINDS = ("matmul", "masked", "thin", "batched", "odd", "chunks", "elements")
 # step, rest and min_time of a tile, as in MeasuredTile
 TILES = {
-    "128x256": [804, 1354, 0], "128x256 multicast 2": [846, 1420, 0], "128x128 ping-pong": [390, 642, 1684],
-    "64x128": [175, 638, 0], "128x64 ping-pong": [387, 1081, 852], "64x64": [178, 601, 0],
-    "64x64 multicast 4": [228, 1471, 0], "64x32": [89, 492, 0], "64x64 split-K 4": [153, 3936, 0],
-    "64x32 split-K 4": [94, 3052, 0], "64x128 partials": [288, 3980, 0], "128x128 partials": [527, 4460, 0],
-    "64x16": [167, 435, 0], "64x16 split-K 4": [196, 1966, 0], "16x64": [76, 673, 0],
-    "16x64 split-K 4": [156, 2869, 0], "64x32 multistage": [332, 1623, 0],
+    "128x256": [855, 1475, 0], "128x256 multicast 2": [927, 1560, 0], "128x128 ping-pong": [470, 1128, 951],
+    "64x128": [249, 837, 0], "128x64 ping-pong": [389, 1307, 884], "64x64": [178, 498, 0],
+    "64x64 multicast 4": [223, 1313, 0], "64x32": [89, 498, 0], "64x64 split-K 4": [153, 4058, 0],
+    "64x32 split-K 4": [94, 2233, 0], "64x128 partials": [220, 3986, 0], "128x128 partials": [506, 5720, 0],
+    "64x16": [151, 405, 0], "64x16 split-K 4": [201, 2321, 0], "16x64": [76, 390, 0],
+    "16x64 split-K 4": [197, 2368, 0], "64x32 multistage": [332, 1623, 0],
 }
-OTHERS = {"row": 1830, "unaligned_row": 2740, "reduction_bytes_per_ns": 1290, "reduction_bytes_per_block": 12,
-          "baseline": 1.53}
+OTHERS = {"row": 1717, "unaligned_row": 3379, "outside_row": 4413, "reduction_bytes_per_ns": 1866,
+          "reduction_bytes_per_block": 8}
+BOX_ROWS = 64  # of the largest box that TMA leaves out if it is outside of the operand
+LAYOUTS = ("N_N", "N_T", "T_N", "T_T")  # of A and B; N: row-major
 # MeasuredCopies of `copies`, `gathered` and `gathered_copies`; times that are not there are 0. Step and rest of the
 # tiles of `by_threads` and `gathered_by_threads`. The registers and the shared memory of an SM
 COPIES = {"launch": 2720, "iteration": 414, "copied": 22980, "rest": 467, "multiplied": 0.219, "stored": 98,
@@ -162,7 +164,7 @@ def measure(folder, out, seconds, kinds):
     from bench.timing import Timer
 
     library, timer, generator = Library(folder), Timer(), random.Random(time.time_ns())
-    names = {"matmul": "matmul_half_N_T", "batched": "matmul_batched_half_N_T_aligned"}
+    names = {"matmul": "matmul_half_{}", "batched": "matmul_batched_half_{}_aligned", "odd": "matmul_masked_half_{}_any"}
     end = time.monotonic() + seconds
     with open(out, "w", encoding="utf-8") as file:
         while time.monotonic() < end:
@@ -171,17 +173,15 @@ def measure(folder, out, seconds, kinds):
                 problem = measure_convolution(library, timer, generator, kind)
                 file.write(json.dumps(problem) + "\n")
                 continue
-            problem = drawn(generator, kind)
+            problem = dict(drawn(generator, kind), layout=generator.choice(LAYOUTS))
             b, m, n, k = (problem[name] for name in "BMNK")
-            a, y, c = (torch.rand(b, *shape, device="cuda").half() for shape in ((m, k), (n, k), (m, n)))
-            arguments = dict(A=a, B=y, C=c, M=m, N=n, K=k, lda=k, ldb=k, ldc=n)
-            if problem["kind"] == "odd":
-                problem["layout"] = layout = generator.choice(("N_N", "N_T", "T_N", "T_T"))
-                names["odd"] = f"matmul_masked_half_{layout}_any"
-                arguments.update(lda=m if layout[0] == "T" else k, ldb=n if layout[2] == "N" else k)
-            if problem["kind"] == "batched":
-                arguments.update(BATCH=b, batch_a=m * k, batch_b=n * k, batch_c=m * n)
-            kernel = library.kernel(names.get(problem["kind"], "matmul_masked_half_N_T_aligned"))
+            lda, ldb = leading_dimensions(problem)
+            a, y, c = (torch.rand(b * elements, device="cuda").half() for elements in (
+                lda * (k if problem["layout"][0] == "T" else m), ldb * (n if problem["layout"][2] == "T" else k), m * n))
+            arguments = dict(A=a, B=y, C=c, M=m, N=n, K=k, lda=lda, ldb=ldb, ldc=n)
+            if kind == "batched":
+                arguments.update(BATCH=b, batch_a=a.numel() // b, batch_b=y.numel() // b, batch_c=m * n)
+            kernel = library.kernel(names.get(kind, "matmul_masked_half_{}_aligned").format(problem["layout"]))
             launch, times, copies = kernel.bind(**arguments), {}, []
             for image in kernel.images():
                 kernel.object, name = image.object, tile_of(str(image))
@@ -191,9 +191,16 @@ def measure(folder, out, seconds, kinds):
                     continue
                 microseconds = 1e6 * timer.quick(lambda _: launch())
                 times[name] = min(times.get(name, math.inf), microseconds)
-                if problem["kind"] == "odd" and name == "baseline":
+                if kind == "odd" and name == "baseline":
                     copies.append(dict(facts_of(image), us=microseconds))
             file.write(json.dumps(dict(problem, times=times, copies=copies)) + "\n")
+
+
+def leading_dimensions(problem):
+    """Of A and B. TMA needs a multiple of 8, except for problems of odd sizes."""
+    layout, step = problem["layout"], 1 if problem["kind"] == "odd" else 8
+    return tuple(divided(problem[name], step) * step for name in (
+        "M" if layout[0] == "T" else "K", "N" if layout[2] == "N" else "K"))
 
 
 def tile_of(image):
@@ -216,19 +223,20 @@ def cost(problem, name, tiles, others):
     programs = divided(m, 64) * divided(n, 64) * b
     bytes_of_all = 2 * b * (m * k + k * n + m * n)
     if name == "baseline":
-        program = k * 2 // 128 * (47000 + 4096 * 32 + 128 * 160) + k // 32 * 40000 + 240000 + 4096 * 50
-        steps = divided(programs, SMS) * program * others["baseline"] / 1000
+        program = k * 2 // 128 * (71700 + 4096 * 49 + 128 * 244) + k // 32 * 61000 + 366000 + 4096 * 76
+        steps = divided(programs, SMS) * program / 1000
         return BASELINE_LAUNCH + max(steps, bytes_of_all / BASELINE_BYTES_PER_NS) + steps / 16
-    rows, columns = map(int, name.split()[0].split("x"))
+    rows, columns = tile = tuple(map(int, name.split()[0].split("x")))
     multicast, split_k = (int(dict(zip(name.split()[1::2], name.split()[2::2])).get(word, 1))
                           for word in ("multicast", "split-K"))
     step, rest, least = tiles[name]
-    copied, cluster = [rows, columns], [rows, columns]
-    copied[columns > rows] /= multicast
-    cluster[columns <= rows] *= multicast
+    shared = int(columns > rows)
+    cluster = [rows, columns]
+    cluster[1 - shared] *= multicast
     if "multistage" not in name:
-        row = others["row"] if k * 2 % 32 == 0 and problem["K"] * 2 % 32 == 0 else others["unaligned_row"]
-        step = max(step, sum(copied) * row / 1000)
+        copies = sum(copy_time(problem, operand, tile[operand], others) / (multicast if operand == shared else 1)
+                     for operand in (0, 1))
+        step = max(step, copies / 1000)
     count = divided(m, cluster[0]) * divided(n, cluster[1]) * b
     if "partials" in name:
         iterations = divided(k * 2, 128)
@@ -244,6 +252,15 @@ def cost(problem, name, tiles, others):
         waves, steps = divided(count, at_once), divided(k * 2, 128 * split_k * k_rows) * k_rows * step
         steps = waves * max(steps, least) + rest if least else waves * (steps + rest)
     return LAUNCH + max(steps, bytes_of_all / BYTES_PER_NS) + steps / 16
+
+
+def copy_time(problem, operand, tile, others):
+    """The time in ps to copy 128 bytes along K of an operand: the mean of all tiles along its axis."""
+    inside, is_aligned = problem["MN"[operand]], leading_dimensions(problem)[operand] * 2 % 32 == 0
+    box = min(tile, BOX_ROWS)
+    outside = divided(inside, box) * box - inside
+    return (inside * others["row" if is_aligned else "unaligned_row"] + outside * others["outside_row"]) / divided(
+        inside, tile)
 
 
 def cost_of_copies(problem, image, times):
@@ -293,24 +310,38 @@ def loss(problems, costs):
     return sum(total[kind] / counts[kind] for kind in total) / len(total)
 
 
+def logs_of_costs(problems, name, tiles, others):
+    return [math.log(cost(each, name, tiles, others)) for each in problems]
+
+
+def add_logs(problems):
+    """Adds the log of each image's time, relative to the fastest, to the problems."""
+    for problem in problems:
+        known = [name for name in (*TILES, "baseline") if name in problem["times"]]
+        fastest = min(problem["times"][name] for name in known)
+        problem["logs"] = {name: math.log(problem["times"][name] / fastest) for name in known}
+
+
+def loss_of(problems, tiles, others):
+    """The loss with these constants."""
+    add_logs(problems)
+    return loss(problems, {name: logs_of_costs(problems, name, tiles, others) for name in (*TILES, "baseline")})
+
+
 def fit(problems, seconds, generator, only=()):
     """The tiles and the other constants with the least loss that was found; `only`: the tiles to change, or all."""
     tiles, others = {name: list(times) for name, times in TILES.items()}, dict(OTHERS)
-    known = [*tiles, "baseline"]
-    for problem in problems:
-        fastest = min(problem["times"][name] for name in known if name in problem["times"])
-        problem["logs"] = {name: math.log(problem["times"][name] / fastest) for name in known
-                           if name in problem["times"]}
-    costs = {name: [math.log(cost(each, name, tiles, others)) for each in problems] for name in known}
+    add_logs(problems)
+    costs = {name: logs_of_costs(problems, name, tiles, others) for name in (*tiles, "baseline")}
     best, end = loss(problems, costs), time.monotonic() + seconds
     places = [(tiles[name], i, [name]) for name in only or tiles for i in range(3) if tiles[name][i]]
-    places += [] if only else [(others, name, known) for name in others]
+    places += [] if only else [(others, name, list(tiles)) for name in others]
     while time.monotonic() < end:
         table, key, names = generator.choice(places)
         before, kept = table[key], {name: costs[name] for name in names}
         table[key] = before * math.exp(generator.uniform(-0.3, 0.3))
         for name in names:
-            costs[name] = [math.log(cost(each, name, tiles, others)) for each in problems]
+            costs[name] = logs_of_costs(problems, name, tiles, others)
         found = loss(problems, costs)
         if found < best:
             best = found
@@ -376,12 +407,18 @@ def main(arguments):
     problems = [problem for problem in problems if problem["kind"] not in fits]
     if not problems:
         return
-    tiles, others, best = fit(problems, float(arguments[2]), random.Random(1), arguments[3:])
+    half = len(problems) // 2
+    tiles, others, _ = fit(problems[:half], float(arguments[2]), random.Random(1), arguments[3:])
     for name, times in tiles.items():
         print(name, *map(round, times))
     for name, value in others.items():
         print(name, round(value, 2))
-    print(f"the image with the lowest cost takes about {math.exp(best):.3f} times as long as the fastest")
+    for kind in KINDS:
+        chosen = [problem for problem in problems[half:] if problem["kind"] == kind]
+        if chosen:
+            now, fitted = (math.exp(loss_of(chosen, *constants)) for constants in ((TILES, OTHERS), (tiles, others)))
+            print(f"{kind}, {len(chosen)} problems without a part in the fit: the image with the lowest cost takes about "
+                  f"{fitted:.3f} times as long as the fastest; before the fit, {now:.3f} times")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,21 @@ class MatmulTimesTest(unittest.TestCase):
                 ("sm_90a / 64,64,32 / baseline", "baseline")):
             self.assertEqual(times.tile_of(text), name)
 
+    def test_copies_count_rows_outside_of_a_box_of_the_operand(self):
+        def copy_time(m, tile, layout="N_T", k=64):
+            problem = dict(kind="masked", layout=layout, B=1, M=m, N=64, K=k)
+            return times.copy_time(problem, 0, tile, dict(row=10, unaligned_row=15, outside_row=100))
+
+        self.assertEqual(copy_time(128, 128), 1280)
+        self.assertEqual(copy_time(32, 128), 32 * 10 + 32 * 100)  # the second box is left out
+        self.assertEqual(copy_time(32, 32), 320)
+        self.assertEqual(copy_time(128 + 64, 128), 960)           # the mean of two tiles
+        self.assertEqual(copy_time(128, 128, k=72), 1920)         # rows along K
+        self.assertEqual(copy_time(128, 128, "T_N", k=72), 1280)  # rows along M
+
     def test_cost_counts_waves_and_iterations(self):
         def cost(name, m, n, k):
-            return times.cost(dict(B=1, M=m, N=n, K=k), name, times.TILES, times.OTHERS)
+            return times.cost(dict(kind="masked", layout="N_T", B=1, M=m, N=n, K=k), name, times.TILES, times.OTHERS)
 
         for name in (*times.TILES, "baseline"):
             self.assertLess(cost(name, 1024, 1024, 1024), cost(name, 8192, 8192, 1024))
@@ -91,14 +103,26 @@ class MatmulTimesTest(unittest.TestCase):
         for name, (step, rest) in (*times.BY_THREADS.items(), *times.GATHERED_BY_THREADS.items()):
             self.assertRegex(table, rf"{{{{{name.replace('x', ', ')}, 1}}, {step}, {rest}, [48]}}")
 
+    def test_constants_of_tiles_are_those_of_the_compiler(self):
+        table = (main.ROOT / "generator/target/cost_tables.cpp").read_text()
+        for name, (step, rest, least) in times.TILES.items():
+            rows, columns = name.split()[0].split("x")
+            split_k = ", 4" if "split-K 4" in name else ""
+            multicast = re.search(r"multicast (\d)", name)
+            more = f", 0, 2, {least}" if least else f", 0, 1, 0, {multicast[1]}" if multicast else ""
+            self.assertRegex(table, rf"{{{{{rows}, {columns}, [12]{split_k}}}, {step}, {rest}{more}}}")
+        fields = dict(row="row_time", unaligned_row="unaligned_row_time", outside_row="outside_row_time")
+        for name, value in times.OTHERS.items():
+            self.assertIn(f".{fields.get(name, name)} = {value},", table)
+
     def test_fit_prefers_the_tile_that_is_faster(self):
-        problem = dict(kind="masked", B=1, M=128, N=128, K=256, times={"64x64": 9.0, "64x32": 4.0})
+        problem = dict(kind="masked", layout="N_T", B=1, M=128, N=128, K=256, times={"64x64": 9.0, "64x32": 4.0})
         tiles, others, best = times.fit([problem], 0.2, random.Random(1))
         self.assertLess(times.cost(problem, "64x32", tiles, others), times.cost(problem, "64x64", tiles, others))
         self.assertLess(best, 0.1)
 
     def test_fit_of_a_tile_keeps_all_other_constants(self):
-        problem = dict(kind="masked", B=1, M=128, N=128, K=256, times={"64x64": 4.0, "64x32": 9.0})
+        problem = dict(kind="masked", layout="N_T", B=1, M=128, N=128, K=256, times={"64x64": 4.0, "64x32": 9.0})
         tiles, others, _ = times.fit([problem], 0.2, random.Random(1), ["64x32"])
         self.assertNotEqual(tiles.pop("64x32"), times.TILES["64x32"])
         self.assertEqual(tiles, {name: each for name, each in times.TILES.items() if name != "64x32"})

@@ -52,6 +52,12 @@ inline std::vector<Found> schedules(const std::string &text, const char *gpu = "
   return found;
 }
 
+/// A matmul whose load of A has more operands. STEP in `operations` becomes the K tile.
+inline std::string masked(const std::string &operations, const std::string &operands, int step) {
+  return with(matmul_kernel(128, 128, step), "%a = load %va",
+              with(operations, "STEP", std::to_string(step)) + "\n %a = load %va, " + operands);
+}
+
 /// Each program reduces a row of N elements, `width` at a time, and stores the result.
 inline std::string row_kernel(int width) {
   const std::string n = std::to_string(width), f32 = ": f32[" + n + "]", i32 = ": i32[" + n + "]";
@@ -118,16 +124,17 @@ inline std::string row_kernel(int width) {
          "}";
 }
 
-/// The value of a cost on 132 SMs; `n`: that of all parameters.
-inline int64_t value_of(const Expr &expr, int64_t programs, int64_t n) {
-  auto operand = [&](size_t i) { return value_of(expr.operands[i], programs, n); };
+/// The value of a cost on 132 SMs; `n`: that of all parameters. `programs`: along axis 0 of the grid,
+/// and `others` along each other axis.
+inline int64_t value_of(const Expr &expr, int64_t programs, int64_t n, int64_t others = 1) {
+  auto operand = [&](size_t i) { return value_of(expr.operands[i], programs, n, others); };
   switch (expr.kind) {
   case Expr::Kind::constant:
     return expr.value;
   case Expr::Kind::parameter:
     return n;
   case Expr::Kind::programs:
-    return expr.value == 0 ? programs : 1;
+    return expr.value == 0 ? programs : others;
   case Expr::Kind::num_sms:
     return 132;
   case Expr::Kind::add:
