@@ -254,7 +254,7 @@ bool run_some_of(const std::vector<MatmulSchedule> &schedules, const Sample &sam
 } // namespace
 
 TEST_CASE("emulated kernels: every kernel matches the interpreter") {
-  try_all(false, sample_of_this_run("emulated kernels", 5));
+  try_all(false, sample_of_this_run("emulated kernels", 2));
 }
 
 TEST_CASE("emulated kernels: every variant matches the interpreter" * doctest::skip()) {
@@ -263,7 +263,7 @@ TEST_CASE("emulated kernels: every variant matches the interpreter" * doctest::s
 
 // Of each kernel, at least one schedule of each kind.
 TEST_CASE("emulated kernels: matmul schedules match the interpreter") {
-  Sample sample = sample_of_this_run("emulated schedules of matmuls", 4);
+  Sample sample = sample_of_this_run("emulated schedules of matmuls", 2);
   size_t next_number = 0;
   std::map<std::string, std::set<std::string>> files;
   for (const TestKernel &test_kernel : test_kernels()) {
@@ -293,7 +293,7 @@ TEST_CASE("emulated kernels: matmul schedules match the interpreter") {
 
 // Of each kernel, at least one variant for each GPU.
 TEST_CASE("emulated kernels: mma with a producer warp matches the interpreter") {
-  Sample sample = sample_of_this_run("emulated mma with a producer warp", 5);
+  Sample sample = sample_of_this_run("emulated mma with a producer warp", 3);
   std::map<std::string, std::set<std::string>> files;
   // With many stages, and with three stages next to the buffer for one output tile.
   for (const std::string gpu : {"90", "120"}) {
