@@ -4,6 +4,7 @@ import json
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -199,6 +200,25 @@ class BadFiles(Main):
 
 
 class Measure(Main):
+    def test_a_peer_that_no_row_has_is_an_error(self):
+        device = types.SimpleNamespace(gpu=lambda: {"name": "GPU"}, peers=lambda kernels: {}, digest=lambda path: "0")
+        commands = []
+
+        def run_rows(rows, found, path, worker, say):
+            commands.append(worker.command)
+            found["rows"] = {row.id: measured(2.0, PyTorch=1.0, absent={"QuACK": "not in --peers"}) for row in rows}
+
+        with (mock.patch.dict(sys.modules, {"bench.device": device}), mock.patch("bench.device", device, create=True),
+              mock.patch("bench.wheels.unpack", lambda folder: folder), mock.patch("bench.wheels.use"),
+              mock.patch("bench.run.run", run_rows)):
+            for peers, code, words in ((("PyTorch",), 0, ""), (("PyTorch", "QuACK"), 0, ""),
+                                       (("PyTorch", "Torch"), 2, "--peers Torch: no measured row has this peer")):
+                found, _, errors = self.run_main("measure", "--seed", "1", "--prepare", "0", "--out",
+                                                 self.folder / "new.json", "--sets", "fixed", "--peers", *peers)
+                self.assertEqual(found, code, errors)
+                self.assertIn(words, errors)
+                self.assertEqual(commands[-1][-1 - len(peers):], ["--peers", *peers])
+
     def test_without_pytorch_nothing_is_measured(self):
         out = self.folder / "results.json"
         with mock.patch.dict(sys.modules, {"torch": None}):
