@@ -114,6 +114,8 @@ class MatmulTimesTest(unittest.TestCase):
         fields = dict(row="row_time", unaligned_row="unaligned_row_time", outside_row="outside_row_time")
         for name, value in times.OTHERS.items():
             self.assertIn(f".{fields.get(name, name)} = {value},", table)
+        boxes = (main.ROOT / "generator/target/tma_boxes.h").read_text()
+        self.assertIn(f"predicated_box_rows = {times.BOX_ROWS};", boxes)
 
     def test_fit_prefers_the_tile_that_is_faster(self):
         problem = dict(kind="masked", layout="N_T", B=1, M=128, N=128, K=256, times={"64x64": 9.0, "64x32": 4.0})
