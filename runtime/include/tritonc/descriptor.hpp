@@ -325,7 +325,7 @@ struct launch_config {
   const hidden_parameter *hidden; ///< in order
   const std::int64_t *cost;      ///< the runtime takes the lowest cost; null: after all known costs
   const std::int64_t *blocks[3]; ///< all null: one block per program; null after the first: 1
-  /// Bytes of device memory that only this launch uses until it is done; null: none. The two
+  /// Bytes of device memory that only this launch uses until it is done; null or 0: none. The two
   /// launches of a pair share the workspace; its size is that of `first`.
   const std::int64_t *workspace;
   /// Dynamic shared memory per block, in bytes; at most image_info::shared_bytes. Null: that of

@@ -15,6 +15,7 @@
 
 #include <cstring>
 #include <new>
+#include <optional>
 
 namespace tritonc {
 inline namespace v1 {
@@ -49,11 +50,11 @@ status status_of(const cuda::Driver &driver, const Outcome &outcome, const kerne
              : cuda::failure(driver, outcome.result, &code, outcome.call);
 }
 
-/// Launches a pair of launches that share the work. Allocates and frees their workspace. `first`
-/// and `rest` take the workspace's address, or 0.
-template <typename First, typename Rest>
-Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st *where,
-                    std::int64_t workspace_bytes, First first, Rest rest) {
+/// Launches one launch, or `is_pair`, two that share the work. Allocates and frees their workspace.
+/// `launch(i, workspace)` makes launch i with the address of the workspace, or 0.
+template <typename Launch>
+Outcome launch_all(const cuda::Driver &driver, cuda::Device device, CUstream_st *where,
+                   std::int64_t workspace_bytes, bool is_pair, Launch launch) {
   cuda::Pointer workspace = 0;
   if (workspace_bytes) {
     if (cuda::Result result =
@@ -61,10 +62,11 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
       return {result, "cuMemAllocFromPoolAsync"};
   }
   Outcome outcome;
-  outcome.result = first(workspace);
-  outcome.has_begun = outcome.result == cuda::success;
-  if (outcome.has_begun)
-    outcome.result = rest(workspace);
+  outcome.result = launch(0, workspace);
+  if (is_pair && outcome.result == cuda::success) {
+    outcome.has_begun = true;
+    outcome.result = launch(1, workspace);
+  }
   if (!workspace_bytes)
     return outcome;
   // Also after a failure. The free is in stream order, after the launches.
@@ -74,12 +76,18 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
   return outcome;
 }
 
-/// Repeats a recent pair of launches. Returns false if the second launch is not in the cache.
-bool launch_both_again(const cuda::Driver &driver, const launch_cache::Key &key,
-                       cuda::Device device, CUstream_st *where, const launch_cache::Again &first,
-                       Outcome &outcome) {
-  launch_cache::Again rest(key.of_rest(), cuda::representative_of(driver, device));
-  if (!rest)
+/// Repeats a recent launch or a recent pair. Returns false if it is not in the cache.
+bool launch_again(const cuda::Driver &driver, const launch_cache::Key &key, cuda::Device device,
+                  CUstream_st *where, Outcome &outcome) {
+  launch_cache::Again first(key, cuda::representative_of(driver, device));
+  if (!first)
+    return false;
+  if (first.takes_one_call()) {
+    outcome.result = first.launch(driver);
+    return true;
+  }
+  std::optional<launch_cache::Again> rest;
+  if (first.is_first() && !rest.emplace(key.of_rest(), cuda::representative_of(driver, device)))
     return false;
   if (first.workspace_bytes() && device == cuda::any_device) { // a workspace needs a device
     device = 0;
@@ -88,22 +96,10 @@ bool launch_both_again(const cuda::Driver &driver, const launch_cache::Key &key,
       return true;
     }
   }
-  outcome = launch_pair(
-      driver, device, where, first.workspace_bytes(),
-      [&](cuda::Pointer workspace) { return first.launch_with(driver, workspace); },
-      [&](cuda::Pointer workspace) { return rest.launch_with(driver, workspace); });
-  return true;
-}
-
-/// Repeats a recent launch or a recent pair. Returns false if it is not in the cache.
-bool launch_again(const cuda::Driver &driver, const launch_cache::Key &key, cuda::Device device,
-                  CUstream_st *where, Outcome &outcome) {
-  launch_cache::Again again(key, cuda::representative_of(driver, device));
-  if (!again)
-    return false;
-  if (again.shares_work())
-    return launch_both_again(driver, key, device, where, again, outcome);
-  outcome.result = again.launch(driver);
+  outcome = launch_all(driver, device, where, first.workspace_bytes(), rest.has_value(),
+                       [&](int which, cuda::Pointer workspace) {
+                         return (which ? *rest : first).launch_with(driver, workspace);
+                       });
   return true;
 }
 
@@ -163,7 +159,7 @@ public:
     status decided = decide(choice, extent);
     if (!decided.ok() || is_empty_)
       return decided;
-    return choice_.rest ? launch_both(key) : launch_one(key);
+    return launch_chosen(key);
   }
 
   /// Does the same, but stops before the launch.
@@ -177,7 +173,7 @@ public:
     ready.of = variant_;
     ready.device = context_.facts().device;
     ready.has_rest = choice_.rest != nullptr;
-    status prepared = prepare_all(ready.launches[0], ready.launches[1]);
+    status prepared = prepare_all(ready.launches);
     if (prepared.ok())
       prepared = find_functions(ready);
     return prepared;
@@ -373,44 +369,34 @@ private:
     return refusal_;
   }
 
-  status launch_one(const launch_cache::Key &key) {
-    launch_cache::Prepared prepared;
-    status launched = prepare(*choice_.image, choice_.blocks, prepared);
-    if (launched.ok())
-      launched = status_of(*driver_, {enqueue(prepared, 0)}, code_);
-    if (launched.ok())
-      keep(key, prepared);
-    return launched;
-  }
-
-  /// Prepares one launch, or both launches of a pair.
-  status prepare_all(launch_cache::Prepared &first, launch_cache::Prepared &rest) {
-    status prepared = prepare(*choice_.image, choice_.blocks, first);
+  /// Prepares the launch, or both launches of a pair.
+  status prepare_all(launch_cache::Prepared (&launches)[2]) {
+    status prepared = prepare(*choice_.image, choice_.blocks, launches[0]);
     if (prepared.ok() && choice_.rest)
-      prepared = prepare(*choice_.rest, choice_.rest_blocks, rest);
-    if (prepared.ok() && choice_.rest && first.workspace_bytes)
+      prepared = prepare(*choice_.rest, choice_.rest_blocks, launches[1]);
+    if (prepared.ok() && launches[0].workspace_bytes)
       prepared = cuda::make_workspace_pool(*driver_, code_, context_.facts().device);
     return prepared;
   }
 
-  /// Launches a pair, after both launches are prepared.
-  status launch_both(const launch_cache::Key &key) {
-    launch_cache::Prepared first, rest;
-    status launched = prepare_all(first, rest);
+  status launch_chosen(const launch_cache::Key &key) {
+    launch_cache::Prepared launches[2];
+    status launched = prepare_all(launches);
     if (launched.ok())
-      launched = status_of(*driver_, enqueue_both(first, rest), code_);
-    if (launched.ok()) {
-      keep(key, first);
-      keep(key.of_rest(), rest);
-    }
+      launched = status_of(*driver_, enqueue_all(launches), code_);
+    if (launched.ok())
+      keep(key, launches[0]);
+    if (launched.ok() && choice_.rest)
+      keep(key.of_rest(), launches[1]);
     return launched;
   }
 
-  Outcome enqueue_both(const launch_cache::Prepared &first, const launch_cache::Prepared &rest) {
-    return launch_pair(
-        *driver_, context_.facts().device, where_, first.workspace_bytes,
-        [&](cuda::Pointer workspace) { return enqueue(first, workspace); },
-        [&](cuda::Pointer workspace) { return enqueue(rest, workspace); });
+  Outcome enqueue_all(const launch_cache::Prepared (&launches)[2]) {
+    return launch_all(*driver_, context_.facts().device, where_, launches[0].workspace_bytes,
+                      choice_.rest != nullptr, [&](int which, cuda::Pointer workspace) {
+                        return enqueue(*driver_, code_, *variant_, arguments_, launches[which],
+                                       launches[which].function, where_, workspace);
+                      });
   }
 
   void keep(const launch_cache::Key &key, const launch_cache::Prepared &prepared) {
@@ -473,11 +459,6 @@ private:
   /// the same work but starts later.
   bool may_start_early() const { return driver_->version >= 12030; }
 
-  cuda::Result enqueue(const launch_cache::Prepared &prepared, cuda::Pointer workspace) {
-    return abi::enqueue(*driver_, code_, *variant_, arguments_, prepared, prepared.function, where_,
-                        workspace);
-  }
-
   const kernel &code_;
   CUstream_st *const where_;
   const void *const arguments_;
@@ -507,7 +488,7 @@ private:
 /// The slow path of `launch`. Not inlined, so that the fast path does not pay for its code and
 /// stack. The launch may still be in the cache:
 ///
-/// - a pair of launches;
+/// - a pair of launches, or a launch with a workspace;
 /// - a launch whose device only the driver knows;
 /// - a launch that the driver `refused` with this result.
 [[gnu::noinline]] status launch_otherwise(const launch_cache::Key &key, const kernel &code,
@@ -532,16 +513,11 @@ private:
 Outcome launch_ready(const cuda::Driver &driver, const kernel &code, const Ready &ready,
                      const cuda::Function (&functions)[2], const void *arguments,
                      CUstream_st *where) {
-  auto launch = [&](int which, cuda::Pointer workspace) {
-    return enqueue(driver, code, *ready.of, arguments, ready.launches[which], functions[which],
-                   where, workspace);
-  };
-  if (!ready.has_rest) [[likely]]
-    return {launch(0, 0)};
-  return launch_pair(
-      driver, ready.device, where, ready.launches[0].workspace_bytes,
-      [&](cuda::Pointer workspace) { return launch(0, workspace); },
-      [&](cuda::Pointer workspace) { return launch(1, workspace); });
+  return launch_all(driver, ready.device, where, ready.launches[0].workspace_bytes, ready.has_rest,
+                    [&](int which, cuda::Pointer workspace) {
+                      return enqueue(driver, code, *ready.of, arguments, ready.launches[which],
+                                     functions[which], where, workspace);
+                    });
 }
 
 /// The slow path of `launch_prepared`: the context is not that of `prepare`, or the thread has no
@@ -651,7 +627,7 @@ status launch(const kernel &code, stream where, const void *arguments, const std
   cuda::Result result = cuda::success;
   if (driver && cuda::needs_no_device(*driver, where.handle()) && key.is_usable()) [[likely]] {
     launch_cache::Again again(key, cuda::representative);
-    if (again && !again.shares_work()) [[likely]] {
+    if (again && again.takes_one_call()) [[likely]] {
       result = again.launch(*driver);
       if (result == cuda::success) [[likely]]
         return {};
@@ -680,8 +656,9 @@ status launch_prepared(const prepared_launch &ready, stream where, const void *a
   const cuda::Driver &driver = *cuda::opened_driver(); // `prepare` has opened it
   cuda::Device device = inside.device;
   // No check is needed with only one device, or if the driver refuses the functions elsewhere. A
-  // pair needs the check, because it allocates its workspace before the first launch.
-  bool is_refused_elsewhere = inside.has_functions && !inside.has_rest;
+  // workspace needs the check, because it is allocated before the first launch.
+  bool is_refused_elsewhere =
+      inside.has_functions && !inside.has_rest && !inside.launches[0].workspace_bytes;
   if (driver.devices != 1 && !is_refused_elsewhere &&
       !cuda::ask_device(driver, where.handle(), device))
     return reported(launch_ready_in_context(driver, code, inside, arguments, where.handle()));

@@ -96,7 +96,8 @@ void Place::keep(const Key &key) {
 void Place::keep(const Prepared &prepared) {
   function_ = prepared.function;
   workspace_bytes_ = prepared.workspace_bytes;
-  shares_work_ = prepared.launch && prepared.launch->part == abi::launch_part::first;
+  is_first_ = prepared.is_first();
+  takes_one_call_ = !is_first_ && !workspace_bytes_;
   config_ = prepared.config;
   config_.attributes = attributes_;
   for (unsigned i = 0; i < config_.attribute_count; i++)

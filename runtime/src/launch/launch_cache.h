@@ -106,7 +106,9 @@ struct Prepared {
   cuda::LaunchAttribute attributes[max_attributes];
   const abi::launch_config *launch = nullptr; // the order of the hidden values
   cuda::Hidden hidden;
-  std::int64_t workspace_bytes = 0; // of the first launch of a pair; 0 = none
+  std::int64_t workspace_bytes = 0; // 0 = none; of a pair: that of the first launch
+
+  bool is_first() const { return launch && launch->part == abi::launch_part::first; }
 
   /// Adds an attribute and returns its value, which the caller sets.
   auto &add(cuda::LaunchAttributeId id) {
@@ -145,7 +147,8 @@ public:
     return differences == 0;
   }
 
-  bool shares_work() const { return shares_work_; }
+  bool takes_one_call() const { return takes_one_call_; }
+  bool is_first() const { return is_first_; }
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   cuda::Result launch(const cuda::Driver &driver) {
     return driver.cuLaunchKernelEx(&config_, function_, values_, nullptr);
@@ -172,7 +175,7 @@ private:
   // them.
   std::atomic<std::uint64_t> hash_;
   std::atomic<bool> is_taken_;
-  bool shares_work_;
+  bool takes_one_call_, is_first_;
   cuda::Device device_;
   std::uint32_t count_; // number of the key's words
   cuda::Function function_;
@@ -218,8 +221,10 @@ public:
   Again(const Again &) = delete;
 
   explicit operator bool() const { return place_; }
+  /// False for a pair, or with a workspace: those take several calls of the driver.
+  bool takes_one_call() const { return place_->takes_one_call(); }
   /// True for the first launch of a pair. The second launch has the key `of_rest`.
-  bool shares_work() const { return place_->shares_work(); }
+  bool is_first() const { return place_->is_first(); }
   std::int64_t workspace_bytes() const { return place_->workspace_bytes(); }
   cuda::Result launch(const cuda::Driver &driver) const { return place_->launch(driver); }
   cuda::Result launch_with(const cuda::Driver &driver, cuda::Pointer workspace) const {

@@ -1,7 +1,6 @@
-// Workspace: device memory that the two launches of a pair share.
+// Workspace: device memory in which the blocks of a launch, or of a pair of launches, pass data on.
 //
-// The runtime allocates it before the first launch and frees it after the second, both in stream
-// order. So launches on different streams have different workspaces, and the driver reuses memory
+// The runtime allocates it before the launches and frees it after them, both in stream order. So launches on different streams have different workspaces, and the driver reuses memory
 // as soon as it is free. The memory comes from a pool of the runtime, which keeps freed memory. The
 // driver's default pool returns freed memory to the system at every synchronization. In a captured
 // graph, allocation and free are nodes.

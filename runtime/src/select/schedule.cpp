@@ -115,10 +115,11 @@ status check_schedule(const Driver &driver, const plan::Inputs &inputs, const ab
     return {status_code::invalid_argument, &inputs.kernel, "blocks"};
   if (launch->hidden_count > std::uint32_t(abi::max_hidden))
     return {status_code::invalid_argument, &inputs.kernel, "hidden parameters"};
-  if (launch->workspace && !inputs.has_workspace)
-    return {status_code::driver_too_old, &inputs.kernel, "cuMemPoolCreate", driver.version};
-  if (launch->workspace && workspace_bytes(launch, inputs) <= 0)
+  const std::int64_t workspace = workspace_bytes(launch, inputs);
+  if (workspace < 0)
     return {status_code::invalid_argument, &inputs.kernel, "workspace"};
+  if (workspace && !inputs.has_workspace)
+    return {status_code::driver_too_old, &inputs.kernel, "cuMemPoolCreate", driver.version};
   plan::Number shared = shared_bytes(image, inputs);
   if (!shared.known || shared.value < 0 ||
       shared.value > info_of(inputs.variant, image).shared_bytes)
@@ -135,13 +136,12 @@ plan::Number cost_of(const abi::launch_config *launch, const plan::Inputs &input
 /// Returns false for invalid schedules:
 ///
 /// - the second image is missing;
-/// - the second launch has a workspace and the first has none;
-/// - a schedule that is no pair has a workspace.
+/// - the second launch has a workspace and the first has none.
 bool find_rest(const abi::variant &variant, std::uint32_t i, const abi::image *&rest) {
   const abi::image &image = variant.images[i];
   rest = nullptr;
   if (!image.launch || image.launch->part != abi::launch_part::first)
-    return !image.launch || !image.launch->workspace;
+    return true;
   if (i + 1 == variant.image_count || !is_same_gpu(variant.images[i + 1], image))
     return false;
   rest = &variant.images[i + 1];
@@ -167,7 +167,7 @@ std::int64_t workspace_bytes(const abi::launch_config *launch,
   if (!launch || !launch->workspace)
     return 0;
   plan::Number bytes = plan::evaluate(launch->workspace, inputs);
-  return bytes.known ? bytes.value : 0;
+  return bytes.known ? bytes.value : -1;
 }
 
 plan::Number shared_bytes(const abi::image &image, const plan::Inputs &inputs) noexcept {

@@ -15,7 +15,7 @@ struct Hidden {
   std::int64_t numbers[abi::max_hidden]; // an i32 is in the first 4 bytes
 };
 
-/// Returns the size of the schedule's workspace in bytes; 0: none or unknown.
+/// Returns the size of the schedule's workspace in bytes; 0: none; negative: not known.
 std::int64_t workspace_bytes(const abi::launch_config *launch, const plan::Inputs &inputs) noexcept;
 
 /// Returns the dynamic shared memory of a block in bytes: that of the schedule, else that of the

@@ -217,26 +217,31 @@ TEST_CASE("launch_prepared: refuses another device") {
   CHECK(s.image() == "sm_90a copy_64");
 }
 
-TEST_CASE("launch_prepared: a pair allocates no workspace for another device") {
-  Machine machine(Machine::as_driver, "version=13000,devices=2,workers=1");
-  StandIn &driver = machine.driver();
-  driver.new_context(1);
-  cu::Stream *second = driver.new_stream();
-  driver.new_context(0);
-  cu::Stream *first = driver.new_stream();
-  ConfigKernel kernel(pair_of_configs("n 4 *"));
-  ConfigArgs args = schedule_args();
-  abi::prepared_launch ready;
-  REQUIRE(machine.runtime()
-              .prepare(kernel.kernel(), as_stream(second), &args, nullptr, nullptr, ready)
-              .ok());
-  status refused = machine.runtime().launch_prepared(ready, as_stream(first), &args);
-  CHECK(refused.code() == status_code::not_prepared);
-  CHECK(driver.calls("cuMemAllocFromPoolAsync") == 0);
-  CHECK(driver.launches() == 0);
-  CHECK(machine.runtime().launch_prepared(ready, as_stream(second), &args).ok());
-  CHECK(driver.calls("cuMemAllocFromPoolAsync") == 1);
-  CHECK(driver.launches() == 2);
+TEST_CASE("launch_prepared: allocates no workspace for another device") {
+  ConfigText alone = {"alone", {}, "1"};
+  alone.workspace = "n 4 *";
+  for (const std::vector<ConfigText> &configs : {pair_of_configs("n 4 *"), {alone}}) {
+    Machine machine(Machine::as_driver, "version=13000,devices=2,workers=1");
+    StandIn &driver = machine.driver();
+    driver.new_context(1);
+    cu::Stream *second = driver.new_stream();
+    driver.new_context(0);
+    cu::Stream *first = driver.new_stream();
+    ConfigKernel kernel(configs);
+    ConfigArgs args = schedule_args();
+    abi::prepared_launch ready;
+    REQUIRE(machine.runtime()
+                .prepare(kernel.kernel(), as_stream(second), &args, nullptr, nullptr, ready)
+                .ok());
+    status refused = machine.runtime().launch_prepared(ready, as_stream(first), &args);
+    CHECK(refused.code() == status_code::not_prepared);
+    CHECK(driver.calls("cuMemAllocFromPoolAsync") == 0);
+    CHECK(driver.launches() == 0);
+    CHECK(machine.runtime().launch_prepared(ready, as_stream(second), &args).ok());
+    CHECK(driver.calls("cuMemAllocFromPoolAsync") == 1);
+    CHECK(driver.calls("cuMemFreeAsync") == 1);
+    CHECK(driver.launches() == int(configs.size()));
+  }
 }
 
 TEST_CASE("launch_prepared: uses the kernel in another context") {

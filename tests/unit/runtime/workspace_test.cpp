@@ -1,5 +1,5 @@
-// Tests runtime/src/launch/workspace.cpp: pairs of launches that share the work, and their
-// workspace.
+// Tests runtime/src/launch/workspace.cpp: the workspace of a launch, or of a pair of launches that
+// share the work.
 
 #include "unit/runtime/config_kernel.h"
 #include "unit/runtime/machine.h"
@@ -67,6 +67,14 @@ std::vector<ConfigText> joined(std::vector<ConfigText> schedules,
                                const std::vector<ConfigText> &more) {
   schedules.insert(schedules.end(), more.begin(), more.end());
   return schedules;
+}
+
+/// One launch with workspace, as stream-K has it.
+ConfigText alone(const std::string &workspace) {
+  ConfigText schedule = {"alone", {}, "1"};
+  schedule.workspace = workspace;
+  schedule.hidden = {{hidden_kind::workspace, ""}};
+  return schedule;
 }
 
 std::string outcome_of(const std::vector<ConfigText> &schedules, const std::string &settings = "") {
@@ -148,22 +156,74 @@ TEST_CASE("workspace: has the size that the schedule computes") {
 }
 
 TEST_CASE("workspace: schedule is skipped, when the size is invalid") {
-  for (const char *bytes : {"0", "0 1 -", "n 0 /", "9223372036854775807 1 +"}) {
+  for (const char *bytes : {"0 1 -", "n 0 /", "9223372036854775807 1 +"}) {
     CAPTURE(bytes);
     CHECK(outcome_of(pair_of_configs(bytes, "1")) == "invalid_argument workspace");
     CHECK(outcome_of(joined(pair_of_configs(bytes, "1"), {{"plain"}})) == "plain");
+    CHECK(outcome_of({alone(bytes)}) == "invalid_argument workspace");
+    CHECK(outcome_of({alone(bytes), {"plain"}}) == "plain");
   }
   CHECK(outcome_of(pair_of_configs("1", "1")) == "first, rest");
 }
 
-TEST_CASE("workspace: requires a pair, and workspace in the first") {
-  ConfigText alone = {"alone", {}, "1"};
-  alone.workspace = "64";
-  CHECK(outcome_of({alone}) == "invalid_argument schedules");
-  CHECK(outcome_of({alone, {"plain"}}) == "plain");
-  alone.workspace = "";
-  alone.hidden = {{hidden_kind::workspace, ""}};
-  CHECK(outcome_of({alone}) == "invalid_argument workspace");
+TEST_CASE("workspace: one launch has its own, which is then freed") {
+  Setting s({alone("n 4 *")});
+  s.driver().new_context();
+  std::int64_t before = 0;
+  for (int round = 1; round <= 3; round++) {
+    s.driver().forget_calls();
+    CHECK(s.outcome() == "alone");
+    CHECK(ran.memory[0] != 0);
+    CHECK(ran.memory[0] != before);
+    before = ran.memory[0];
+    CHECK(s.bytes() == 0);
+    CHECK(s.driver().calls("cuMemPoolCreate") == (round == 1));
+    for (const char *call : {"cuMemAllocFromPoolAsync", "cuLaunchKernelEx", "cuMemFreeAsync"})
+      CHECK(s.driver().calls(call) == 1);
+    if (round > 1) // a repeated launch prepares nothing
+      CHECK(s.driver().calls("cuLibraryLoadData") == 0);
+  }
+  CHECK(outcome_of({alone("4096")}, "memory=4096") == "alone");
+  CHECK(outcome_of({alone("4096")}, "memory=4095") == "out_of_memory cuMemAllocFromPoolAsync");
+}
+
+TEST_CASE("workspace: one launch without a part of the memory fails, and may be retried") {
+  Setting s({alone("64")});
+  s.driver().new_context();
+  for (bool is_again : {false, true})
+    for (const char *call : {"cuMemAllocFromPoolAsync", "cuLaunchKernelEx", "cuMemFreeAsync"}) {
+      CAPTURE(is_again);
+      CAPTURE(call);
+      s.args.n += 64; // a new launch
+      if (is_again)
+        REQUIRE(s.launch().ok());
+      s.driver().configure("fail=" + std::string(call) + ":1:999");
+      const status failed = s.launch();
+      CHECK(failed.cuda_result() == 999);
+      CHECK(std::string(failed.argument()) == call);
+      s.driver().configure("fail=none");
+      CHECK(s.outcome() == "alone");
+    }
+}
+
+TEST_CASE("workspace: none, if the size is 0") {
+  for (const std::string settings : {"", "pools=off"}) {
+    CAPTURE(settings);
+    Setting s({alone("n 1024 - 4 *")}, settings);
+    for (int round = 0; round < 2; round++) {
+      CHECK(s.outcome() == "alone");
+      CHECK(ran.memory[0] == 0);
+    }
+    CHECK(s.driver().calls("cuMemAllocFromPoolAsync") == 0);
+    CHECK(s.driver().calls("cuMemPoolCreate") == 0);
+    CHECK(s.driver().calls("cuMemFreeAsync") == 0);
+    s.args.n += 64;
+    CHECK(s.outcome() == (settings.empty() ? "alone" : "driver_too_old cuMemPoolCreate"));
+  }
+}
+
+TEST_CASE("workspace: a hidden parameter requires it, in the first launch of a pair") {
+  CHECK(outcome_of({alone("")}) == "invalid_argument workspace");
   std::vector<ConfigText> pair = pair_of_configs("64");
   pair[0].workspace = "", pair[0].hidden = {};
   CHECK(outcome_of(pair) == "invalid_argument schedules");
