@@ -102,7 +102,7 @@ std::optional<bool> is_from_transposed(const Value *tile, const Value *accumulat
     std::optional<bool> before = is_from_transposed(op->operand(0), accumulator, seen);
     return before ? std::optional(*before != (op->get(attr::perm_)[0] == 1)) : std::nullopt;
   }
-  if (info(op->code).effect != Effect::pure)
+  if (info(op->code).effect != Effect::pure && !op->is(Opcode::for_loop_)) // adds partials
     return std::nullopt;
   for (const Value *operand : op->operands)
     if (operand->type.shape == tile->type.shape)

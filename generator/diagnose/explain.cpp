@@ -92,6 +92,8 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
     return Message::explain_split_k_partials;
   if (schedule.split_k > 1)
     return Message::explain_split_k_in_cluster;
+  if (schedule.stream_k)
+    return Message::explain_stream_k;
   if (schedule.multicast > 1)
     return Message::explain_multicast;
   if (schedule.consumer_groups > 1)

@@ -66,10 +66,8 @@ std::string text_of(const Schedule &schedule) {
     text += ", ping-pong";
   if (schedule.producer_warps > 0)
     text += ", without TMA";
-  if (schedule.work == Schedule::Work::full_waves)
-    text += ", full waves";
-  if (schedule.work == Schedule::Work::tail)
-    text += ", tail of " + text_of(schedule.full_waves_tile);
+  if (schedule.stream_k)
+    text += ", stream-K";
   if (schedule.work == Schedule::Work::partials)
     text += ", split-K partials";
   return text;

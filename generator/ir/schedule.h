@@ -94,19 +94,13 @@ struct Schedule {
   /// Blocks of a cluster that divide all loops of a program; only without a matmul.
   int64_t cluster = 1;
 
-  /// The share of a launch. Two launches may share the work in two ways:
-  ///   the first computes the full waves, the second the tail, in smaller tiles
-  ///   the first stores partials of a loop, the second reduces them
-  enum class Work : uint8_t { all, full_waves, tail, partials, reduction };
+  /// The blocks divide K iterations evenly, instead of output tiles, unless waves of tiles are full.
+  bool stream_k = false;
+
+  /// The share of a launch. Two launches may share the work: the first stores partials of a loop, the
+  /// second reduces them.
+  enum class Work : uint8_t { all, partials, reduction };
   Work work = Work::all;
-
-  /// Only for a tail, else empty: the number of its tiles per tile of the first launch, along each
-  /// axis of the grid. The tiles of one larger tile follow one another, in the order of the larger
-  /// tiles.
-  std::vector<int64_t> tail_split = {};
-
-  /// Only for a tail: the tile of the first launch.
-  BlockTile full_waves_tile = {};
 
   /// Only for split-K through a workspace.
   std::optional<SplitKPartials> partials = {};
@@ -138,8 +132,8 @@ struct Schedule {
   bool is_warp_specialized() const { return kind == Kind::warp_specialized; }
   /// Whether this is the first of two launches that share the work. The next schedule is the
   /// second.
-  bool is_first() const { return work == Work::full_waves || work == Work::partials; }
-  bool is_second() const { return work == Work::tail || work == Work::reduction; }
+  bool is_first() const { return work == Work::partials; }
+  bool is_second() const { return work == Work::reduction; }
 };
 
 /// The name of a schedule in everything that users see: "baseline", "128x256x64 warp-specialized",

@@ -424,6 +424,17 @@ struct Verifier {
     mapped(op, Shape(into.shape.begin() + 1, into.shape.end()), into.elem, 5);
   }
 
+  void partial(const Op &op) {
+    const Type &tile = op.operand(1)->type;
+    check(tile.is_tile() && tile.is_number() && op.operand(0)->type == Type::pointer(tile.elem),
+          "a partial is a tile of numbers, at a scalar pointer to its element type");
+    check(!tile.layout || !errors.empty() ||
+              tile.elements() == int64_t(tile.layout->registers()) * 32 * fn.warps,
+          "each element of a partial is in one thread");
+    if (op.is(Opcode::add_partial_))
+      check(op.result()->type == tile, "the sum has the type of the tile");
+  }
+
   void extract(const Op &op) {
     const Type &from = op.operand(0)->type, &to = op.result()->type;
     check(from.elem == to.elem && from.kind == to.kind &&
@@ -884,6 +895,13 @@ struct Verifier {
       return wgmma_rs(op);
     case Opcode::wgmma_wait_:
       return same_types(op, 0);
+    case Opcode::store_partial_:
+    case Opcode::add_partial_:
+      return partial(op);
+    case Opcode::signal_:
+    case Opcode::wait_signal_:
+      return check(op.operand(0)->type.is_scalar() && op.operand(0)->type.is_pointer(),
+                   "a signal is at a scalar pointer");
     case Opcode::convert_layout_:
       return check(op.operand(0)->type.same_but_layout(op.result()->type),
                    "only the layout changes");

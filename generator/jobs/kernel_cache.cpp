@@ -136,9 +136,9 @@ template <typename Archive> void fields(Archive &archive, SplitKPartials &partia
 template <typename Archive> void fields(Archive &archive, Schedule &schedule) {
   archive(schedule.kind, schedule.tile, schedule.producer_warps, schedule.consumer_groups,
           schedule.coarsening, schedule.division, schedule.k_tile, schedule.swap_operands,
-          schedule.split_k, schedule.work, schedule.tail_split, schedule.full_waves_tile,
-          schedule.partials, schedule.blocks_per_sm, schedule.epilogue_stages, schedule.staged,
-          schedule.iterations, schedule.joined_rows, schedule.cluster, schedule.multicast);
+          schedule.split_k, schedule.stream_k, schedule.work, schedule.partials,
+          schedule.blocks_per_sm, schedule.epilogue_stages, schedule.staged, schedule.iterations,
+          schedule.joined_rows, schedule.cluster, schedule.multicast);
 }
 template <typename Archive> void fields(Archive &archive, LaunchConfig &launch) {
   archive(launch.schedule, launch.guards, launch.cost, launch.blocks, launch.cluster, launch.hidden,

@@ -251,6 +251,16 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::atomic_:
   case Opcode::atomic_cas_:
     return lower_atomic(op);
+  case Opcode::store_partial_:
+    return lower_store_partial(op);
+  case Opcode::add_partial_:
+    return lower_add_partial(op);
+  case Opcode::signal_:
+    return by_one_thread(
+        [&] { call_target_op(builder_, TargetOp::signal, {scalar(op.operand(0))}); });
+  case Opcode::wait_signal_:
+    return by_one_thread(
+        [&] { call_target_op(builder_, TargetOp::wait_signal, {scalar(op.operand(0))}); });
   case Opcode::dot_:
     return lower_dot(op);
   case Opcode::reduce_:

@@ -63,6 +63,11 @@ private:
   void lower_store(const ir::Op &op);
   llvm::Value *hinted(const ir::Op &op, llvm::Value *address);
 
+  // partials.cpp: partial sums of stream-K.
+  void lower_store_partial(const ir::Op &op);
+  void lower_add_partial(const ir::Op &op);
+  template <typename Visit> void for_each_vector_of_partial(const ir::Op &op, Visit visit);
+
   // constant_memory.cpp: constant memory.
   void make_constant_memory();
   llvm::Constant *content_of(const ir::ConstantMemory &part);

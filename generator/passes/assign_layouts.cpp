@@ -28,6 +28,7 @@
 //            for, while, if    the layout of the yielded value
 //            trans             of a warpgroup's accumulator: each thread keeps its elements
 //            extract, reshape  each thread keeps its elements
+//            add_partial       that of the sum before
 //            cluster_reduce    the memory layout of the store after it, over all threads of the
 //                              cluster
 //            atomic            that of its value, or a coalesced one if a thread has several
@@ -560,6 +561,10 @@ struct State {
       return layout_for_scan(op);
     case Opcode::gather_:
       return layout_of_gathered(op);
+    case Opcode::add_partial_: {
+      const Value *sum = op.operand(1); // of a loop: the value with which it starts
+      return natural(sum->block ? sum->block->parent->operand(size_t(sum->index)) : sum);
+    }
     case Opcode::atomic_:
       if (Layout coalesced = coalesced_layout(op))
         return coalesced;

@@ -431,13 +431,11 @@ private:
 } // namespace
 
 bool try_coarsening(Function &fn, const std::vector<int64_t> &times,
-                    const std::vector<int64_t> &division, const std::vector<int64_t> &tail_split) {
+                    const std::vector<int64_t> &division) {
   GridOfBlocks blocks = launch_grid_of_blocks(fn, times, division);
   for (size_t axis = 0; axis < 3; axis++) {
     const int64_t parts = division.empty() ? 1 : division[axis];
-    // A tail cuts the tiles of the first launch. A whole tile of it may lie outside the grid.
-    bool may_lie_outside = times[axis] > 1 || (!tail_split.empty() && tail_split[axis] > 1);
-    if (!may_lie_outside && parts == 1)
+    if (times[axis] == 1 && parts == 1)
       continue;
     Bundle bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis], parts);
     if (!bundle.run())
@@ -452,8 +450,7 @@ void coarsen_programs(Function &fn, const Schedule &schedule) {
   if (schedule.coarsening.empty() || schedule.kind == Schedule::Kind::batched ||
       schedule.kind == Schedule::Kind::program_per_warp)
     return;
-  [[maybe_unused]] bool done =
-      try_coarsening(fn, schedule.coarsening, schedule.division, schedule.tail_split);
+  [[maybe_unused]] bool done = try_coarsening(fn, schedule.coarsening, schedule.division);
   assert(done && "candidate_schedules has tried it");
 }
 

@@ -7,11 +7,10 @@
 
 namespace tritonc {
 
-/// Coarsens `times` programs into one, along each axis of the grid. `division` and `tail_split` are
-/// those of the schedule. Returns false if it cannot; then `fn` is no longer valid.
+/// Coarsens `times` programs into one, along each axis of the grid. `division`: that of the
+/// schedule. Returns false if it cannot; then `fn` is no longer valid.
 bool try_coarsening(ir::Function &fn, const std::vector<int64_t> &times,
-                    const std::vector<int64_t> &division = {},
-                    const std::vector<int64_t> &tail_split = {});
+                    const std::vector<int64_t> &division = {});
 
 void coarsen_programs(ir::Function &fn, const Schedule &schedule);
 

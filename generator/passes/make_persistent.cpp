@@ -22,10 +22,19 @@
 //          load the same rows of A and columns of B, to find them in the L2 cache. Any order is
 //          correct, because programs are independent of each other.
 //
-//          Two launches may share the output tiles. The first computes the tiles of the full waves.
-//          The second divides the other tiles (the tail), which would leave most SMs idle, into
-//          smaller tiles. The host passes the range of tiles, so the device code does not depend on
-//          schedule.work.
+//          With schedule.stream_k, blocks divide the K iterations of some tiles (stream_k.h):
+//
+//            for_loop %items {
+//              (%u)
+//              %tile, %first, %last = item %u of the block
+//              %sum = for_loop %last - %first, %zero { ... }
+//              if %last == %n {
+//                add the partials of other blocks to %sum
+//                ...
+//              } else {
+//                leave %sum to another block
+//              }
+//            }
 //
 //          With schedule.multicast, a cluster takes the place of a block: its blocks run adjacent
 //          programs along the axis of the grid that share an operand. If the number of programs is
@@ -47,7 +56,10 @@
 #include "analysis/grid_axes.h"
 #include "analysis/launch_config.h"
 #include "ir/builder.h"
+#include "passes/stream_k.h"
 #include "passes/swizzle_programs.h"
+
+#include <optional>
 
 namespace tritonc {
 
@@ -58,6 +70,7 @@ namespace {
 struct State {
   Function &fn;
   const Schedule &schedule;
+  const std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
 
   Value *on_host(Builder &builder, Value *value, const char *name) {
     Value *result = builder.create(Opcode::host_value_, {value}, {value->type})->result();
@@ -68,29 +81,23 @@ struct State {
   static Value *div(Builder &builder, Value *a, Value *b) {
     return builder.binary(Opcode::div_, a, b);
   }
-  static Value *rem(Builder &builder, Value *a, Value *b) {
-    return builder.binary(Opcode::rem_, a, b);
-  }
   static Value *div_up(Builder &builder, Value *a, Value *b) {
     Value *one = builder.i32(1);
     return div(builder, builder.sub(builder.add(a, b), one), b);
   }
 
-  // Passed by the host: the grid of output tiles, the first tile of this launch, the number of its
-  // tiles, and its number of blocks. A coarsened program has one output tile. With tail_split,
-  // `pieces` and `first` count the tiles of the first launch, and `all` counts the smaller tiles.
-  // With multicast, all but the grid count clusters, each with adjacent tiles along `shared_axis`.
-  Value *pieces[3] = {}, *first = nullptr, *all = nullptr, *blocks = nullptr;
+  // Passed by the host: the grid of output tiles, their number, and the number of blocks. A
+  // coarsened program has one output tile. With multicast, all but the grid count clusters, each with
+  // adjacent tiles along `shared_axis`.
+  Value *pieces[3] = {}, *all = nullptr, *blocks = nullptr;
   int64_t shared_axis = 0;
+  StreamK stream_k = {}; // if the schedule has it
   Value *rank = nullptr; // of the block in its cluster
 
   void launch(Builder &builder, const Op *coarsenings) {
     Value *counts[3];
     for (int axis = 0; axis < 3; axis++) {
       counts[axis] = coarsenings ? coarsenings->operand(size_t(axis)) : builder.num_programs(axis);
-      if (!schedule.tail_split.empty())
-        counts[axis] =
-            div_up(builder, counts[axis], builder.i32(schedule.tail_split[size_t(axis)]));
       if (schedule.multicast > 1 && axis == shared_axis)
         counts[axis] = div_up(builder, counts[axis], builder.i32(schedule.multicast));
       pieces[axis] = on_host(builder, counts[axis], "pieces");
@@ -107,31 +114,19 @@ struct State {
       Value *one = builder.i32(1); // a part of a GPU may have fewer SMs than a cluster has blocks
       at_once = builder.binary(Opcode::max_, clusters, one);
     }
-    if (schedule.work == Schedule::Work::full_waves)
-      total = builder.mul(div(builder, total, at_once), at_once);
-    if (!schedule.tail_split.empty())
-      total = cut(builder, total, at_once);
     Value *waves = div_up(builder, total, at_once);
     all = on_host(builder, total, "all");
     Value *needed = div_up(builder, total, waves);
+    if (schedule.stream_k) {
+      Copies copies;
+      Value *iterations = clone_computation(builder, matmul->loop->operand(0), fn.body, copies);
+      stream_k = emit_stream_k(builder, total, at_once, iterations, matmul->dot->result()->type);
+      needed = at_once;
+    }
     blocks = on_host(builder, needed, "blocks");
     if (schedule.multicast > 1)
       needed = builder.mul(needed, builder.i32(schedule.multicast));
     builder.create(Opcode::launch_blocks_, {needed})->set(attr::cluster_, schedule.multicast);
-  }
-
-  // The number of smaller tiles: of all larger tiles, or of those after the full waves.
-  Value *cut(Builder &builder, Value *larger, Value *at_once) {
-    Value *done = builder.i32(0);
-    if (schedule.work == Schedule::Work::tail)
-      done = builder.mul(div(builder, larger, at_once), at_once);
-    first = on_host(builder, done, "first");
-    Value *cuts = builder.i32(cuts_of_one());
-    return builder.mul(builder.sub(larger, done), cuts);
-  }
-
-  int64_t cuts_of_one() const {
-    return schedule.tail_split[0] * schedule.tail_split[1] * schedule.tail_split[2];
   }
 
   // The index of program `number` along each axis of the grid.
@@ -144,22 +139,9 @@ struct State {
     at[1] = found[1];
   }
 
-  // The same with tail_split: `number` counts the smaller tiles.
-  void place_in_cut(Builder &builder, Value *number, Value *at[3]) {
-    Value *in_all = builder.i32(cuts_of_one());
-    place(builder, builder.add(first, div(builder, number, in_all)), at);
-    Value *inside = rem(builder, number, in_all);
-    for (size_t axis = 0; axis < 3; axis++) {
-      Value *tail_split = builder.i32(schedule.tail_split[axis]);
-      Value *in_larger = rem(builder, inside, tail_split);
-      at[axis] = builder.add(builder.mul(at[axis], tail_split), in_larger);
-      inside = div(builder, inside, tail_split);
-    }
-  }
-
   void run() {
     if (schedule.multicast > 1)
-      shared_axis = find_shared_operand(*find_matmul_loop(fn).found)->axis;
+      shared_axis = find_shared_operand(*matmul)->axis;
     std::set<const Op *> top;
     const Op *coarsenings = nullptr;
     for (Op *op : fn.body->ops) {
@@ -202,6 +184,11 @@ struct State {
       number = builder.binary(Opcode::udiv_, block->result(), size);
       rank = builder.binary(Opcode::urem_, block->result(), size);
     }
+    if (schedule.stream_k) {
+      run_stream_k(builder, number, rest, grid);
+      fn.body->ops.push_back(end);
+      return;
+    }
     // Every block has a first program, since there are no more blocks than programs. So the
     // quotient is usually 0, and bypass_divisions skips the division, which is slow on a GPU.
     Value *behind_first = builder.sub(builder.sub(all, builder.i32(1)), number);
@@ -217,13 +204,22 @@ struct State {
     Builder(fn, loop->blocks[0]).yield({});
   }
 
+  void run_stream_k(Builder &builder, Value *block, const std::vector<Op *> &ops, Value *grid[3]) {
+    const WorkOfBlock work(builder, stream_k, block, blocks, all);
+    Op *loop = builder.for_loop(work.items(), {});
+    loop->blocks[0]->arguments[0]->name = "item";
+    Builder inside(fn, loop->blocks[0]);
+    inside.set_location(fn.location);
+    const WorkItem item = work.item(inside, loop->blocks[0]->arguments[0]);
+    move_to(inside, item.tile, ops, grid);
+    emit_exchange_of_partials(fn, stream_k, item, block, blocks, matmul->loop, matmul->carried);
+    Builder(fn, loop->blocks[0]).yield({});
+  }
+
   // Moves the operations of the program to `builder`, for program `number`.
   void move_to(Builder &builder, Value *number, const std::vector<Op *> &ops, Value *grid[3]) {
     Value *at[3];
-    if (schedule.tail_split.empty())
-      place(builder, number, at);
-    else
-      place_in_cut(builder, number, at);
+    place(builder, number, at);
     if (rank)
       at[shared_axis] =
           builder.add(builder.mul(at[shared_axis], builder.i32(schedule.multicast)), rank);

@@ -104,6 +104,25 @@ Expr cost_of_waves(Expr waves, const Schedule &schedule, const MeasuredTile &til
   return std::move(waves) * std::move(per_tile) + std::move(rest);
 }
 
+// Nanoseconds of a block with stream-K: its K iterations (see emit_stream_k), and the partials that it
+// passes on or adds.
+Expr cost_of_stream_k(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
+  auto binary = [](Expr::Kind kind, Expr a, Expr b) {
+    return Expr::binary(kind, std::move(a), std::move(b));
+  };
+  Expr tiles = output_tiles_of(schedule, problem), blocks = tiles_at_once(*problem.costs);
+  Expr steps = steps_of(problem, 1, tile.tile.k_rows);
+  Expr full = binary(Expr::Kind::div, tiles, blocks);
+  Expr divided_wave = binary(Expr::Kind::min, full, number(1));
+  Expr divided = binary(Expr::Kind::rem, tiles, blocks) + divided_wave * blocks;
+  Expr of_block = (std::move(full) - std::move(divided_wave)) * steps +
+                  div_up(std::move(divided) * steps, blocks);
+  Expr partials = div_up(blocks, binary(Expr::Kind::max, tiles, number(1))); // of a tile
+  return std::move(of_block) * step_of(schedule, tile, problem) +
+         div_up(std::move(tiles), blocks) * number(tile.rest) +
+         std::move(partials) * number(tile.partial);
+}
+
 // Nanoseconds of a launch: the time of its waves (`by_steps`), but at least the time to read and
 // write all bytes once. `by_steps` / 16 is added: if memory limits two launches, the one with
 // shorter waves has more time to wait for memory, and is faster.
@@ -249,25 +268,12 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu) 
 }
 
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem) {
+  if (schedule.stream_k)
+    return cost_of_launch(cost_of_stream_k(schedule, tile, problem), problem);
   const size_t shared_axis = problem.axes[shares_a(schedule, tile.tile) ? 1 : 0];
   Expr waves = div_up(output_tiles_of(schedule, problem, tile.multicast, shared_axis),
                       tiles_at_once(*problem.costs, schedule.split_k * tile.multicast));
   return cost_of_launch(cost_of_waves(std::move(waves), schedule, tile, problem), problem);
-}
-
-Expr cost_of_waves_and_tail(const Schedule &first, const MeasuredTile &large,
-                            const Schedule &second, const MeasuredTile &small,
-                            const Problem &problem) {
-  const int64_t second_launch = problem.costs->tail_launch;
-  Expr tiles = output_tiles_of(first, problem), at_once = tiles_at_once(*problem.costs);
-  Expr full = Expr::binary(Expr::Kind::div, tiles, at_once);
-  Expr left = Expr::binary(Expr::Kind::rem, tiles, at_once);
-  for (int64_t cut : second.tail_split)
-    left = left * number(cut);
-  Expr by_steps = cost_of_waves(full, first, large, problem) +
-                  cost_of_waves(div_up(left, at_once), second, small, problem) +
-                  number(second_launch);
-  return cost_of_launch(by_steps, problem);
 }
 
 // The second launch has a start time, and reads what the first has stored: `parts` partials per

@@ -30,13 +30,6 @@ std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu);
 /// The cost of a schedule that computes the whole result in this tile.
 Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem);
 
-/// The cost of two launches. `first` computes the full waves, in the `large` tile. `second` computes
-/// the tail in the `small` tile: it divides each large tile into `second.tail_split` tiles along each
-/// axis of the grid.
-Expr cost_of_waves_and_tail(const Schedule &first, const MeasuredTile &large,
-                            const Schedule &second, const MeasuredTile &small,
-                            const Problem &problem);
-
 /// The cost of two launches: `first` stores split-K partials in this tile, and `second` reduces them.
 /// `accumulator`: the shape of a program's accumulator.
 Expr cost_of_split_k_partials(const Schedule &first, const MeasuredTile &tile,

@@ -112,8 +112,7 @@ bool can_be_followed(Function &fn, const MatmulLoop &matmul) {
                      });
 }
 
-// Whether all programs have the same number of K iterations, which the host can compute.
-bool can_be_counted(const MatmulLoop &matmul) {
+bool is_same_in_all_programs(const MatmulLoop &matmul) {
   return !matmul.loop->parent->parent && host_expression(matmul.loop->operand(0));
 }
 
@@ -122,8 +121,8 @@ bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   const int64_t min_stages = gpu.has_wgmma ? min_stages_of_wgmma : min_stages_of_mma;
   if (!matmul || !is_in_loops_only(*matmul) ||
       !(gpu.has_wgmma ? fits_wgmma(*matmul->dot, schedule) : fits_mma(fn, gpu)) ||
-      (schedule.consumer_groups > 1 && !can_be_counted(*matmul)) || !can_be_followed(fn, *matmul) ||
-      fitting_stages(fn, *matmul, gpu, schedule) < min_stages)
+      (schedule.consumer_groups > 1 && !is_same_in_all_programs(*matmul)) ||
+      !can_be_followed(fn, *matmul) || fitting_stages(fn, *matmul, gpu, schedule) < min_stages)
     return false;
   for (int number : {0, 1})
     if (!(schedule.producer_warps ? fits_copies_by_threads(fn, *matmul, number)

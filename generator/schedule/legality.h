@@ -50,6 +50,9 @@ bool fits_panel(const ir::Function &fn, const MatmulLoop &matmul, int number);
 /// and such stores is undefined.
 bool is_stored_to(ir::Function &fn, const ir::Value *pointers);
 
+/// Whether all programs have the same number of K iterations, which the host can compute.
+bool is_same_in_all_programs(const MatmulLoop &matmul);
+
 /// Whether producers can compute the addresses and masks of the operands: from parameters and the
 /// counters of the loops around the matmul.
 bool can_be_followed(ir::Function &fn, const MatmulLoop &matmul);

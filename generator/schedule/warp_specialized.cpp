@@ -54,6 +54,26 @@ bool can_multicast(const Function &fn, const Schedule &schedule) {
   return is_clipped;
 }
 
+// Whether blocks can divide the K iterations of a tile. What comes before the loop happens once for
+// each part of a tile. stage_epilogue loads a tile by TMA in each program, not only in that of the last
+// part.
+bool can_stream_k(const Function &fn, const Schedule &schedule) {
+  Function lowered = clone(fn);
+  lower_to_tma(lowered, schedule);
+  const MatmulLoop matmul = *find_matmul_loop(lowered).found;
+  const Type &sum = matmul.dot->result()->type;
+  bool can = is_same_in_all_programs(matmul) && (sum.elem == Elem::f32 || sum.elem == Elem::i32) &&
+             matmul.loop->results.size() == 1 && is_zero(matmul.loop->operand(1 + matmul.carried));
+  bool is_before = true;
+  for_each_op(*lowered.body, [&](const Op &op) {
+    const Effect effect = info(op.code).effect;
+    is_before &= &op != matmul.loop;
+    can &= !is_before || (effect != Effect::write && effect != Effect::io);
+    can &= !op.is(Opcode::tma_load_) || op.parent->parent == matmul.loop;
+  });
+  return can;
+}
+
 // `schedule` with its tile, if the function can have this schedule.
 std::optional<Schedule> tried_schedule(const MatmulSetting &setting, Schedule schedule,
                                        const Tile &wanted, const Gpu &gpu) {
@@ -65,7 +85,8 @@ std::optional<Schedule> tried_schedule(const MatmulSetting &setting, Schedule sc
   swap_operands(tried, schedule);
   if (!can_specialize(tried, gpu, schedule) ||
       (schedule.split_k > 1 && !can_split_k_in_cluster(tried)) ||
-      (schedule.multicast > 1 && !can_multicast(tried, schedule)))
+      (schedule.multicast > 1 && !can_multicast(tried, schedule)) ||
+      (schedule.stream_k && !can_stream_k(tried, schedule)))
     return std::nullopt;
   schedule.tile = block_tile(wanted, tried);
   return schedule;
@@ -113,7 +134,8 @@ std::optional<Schedule> specialized_schedule(const MatmulSetting &setting,
                     .k_tile = row_of_k.value_or(0) * tile.k_rows,
                     .swap_operands = swapped,
                     .split_k = tile.split_k,
-                    .multicast = measured.multicast};
+                    .multicast = measured.multicast,
+                    .stream_k = measured.partial > 0};
   return fitting_schedule(setting, schedule, wanted, gpu);
 }
 
@@ -131,43 +153,8 @@ std::optional<Schedule> own_schedule(const MatmulSetting &setting, int producer_
   return std::nullopt;
 }
 
-// A schedule, and the measured tile that gives its cost.
-struct MeasuredSchedule {
-  Schedule schedule;
-  MeasuredTile tile;
-};
-
 void append(std::vector<Candidate> &candidates, std::vector<Candidate> more) {
   std::move(more.begin(), more.end(), std::back_inserter(candidates));
-}
-
-// --- Full waves and a tail -----------------------------------------------------------------------
-
-constexpr int64_t smallest_of_tail = 64 * 64; // elements of a tile
-
-// Two schedules that share the work: `large` for the full waves, and `small` for the tail. Nothing
-// if large tiles cannot be divided into small ones.
-std::vector<Candidate> waves_and_tail(const MeasuredSchedule &large, const MeasuredSchedule &small,
-                                      const Problem &problem) {
-  Schedule first = large.schedule, second = small.schedule;
-  for (size_t axis = 0; axis < 3; axis++) {
-    if (first.coarsening[axis] % second.coarsening[axis] != 0)
-      return {};
-    second.tail_split.push_back(first.coarsening[axis] / second.coarsening[axis]);
-  }
-  first.work = Schedule::Work::full_waves;
-  second.work = Schedule::Work::tail;
-  second.full_waves_tile = first.tile;
-  Expr cost = cost_of_waves_and_tail(first, large.tile, second, small.tile, problem);
-  return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
-}
-
-// The same for the largest and the smallest tile of `measured`, if the latter is small enough.
-std::vector<Candidate> waves_and_tail(const std::vector<MeasuredSchedule> &measured,
-                                      const std::optional<Problem> &problem) {
-  if (!problem || measured.size() < 2 || measured.back().tile.tile.elements() != smallest_of_tail)
-    return {};
-  return waves_and_tail(measured.front(), measured.back(), *problem);
 }
 
 // --- Split-K through a workspace -----------------------------------------------------------------
@@ -187,11 +174,11 @@ std::vector<Candidate> split_k_schedules(const MatmulSetting &setting, const Pro
   return candidates;
 }
 
-// Whether there is a ping-pong schedule for `tile`. Then the same tile without ping-pong is not
-// worth compiling.
-bool has_ping_pong(const Tile &tile, const std::vector<MeasuredSchedule> &measured) {
-  return std::any_of(measured.begin(), measured.end(), [&](const MeasuredSchedule &other) {
-    return other.tile.consumer_groups > 1 && other.tile.tile == tile;
+// Whether there is a ping-pong schedule for the tile of `schedule`. Then the same tile without
+// ping-pong is not worth compiling.
+bool has_ping_pong(const Schedule &schedule, const std::vector<Candidate> &candidates) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate &other) {
+    return other.schedule.consumer_groups > 1 && other.schedule.tile == schedule.tile;
   });
 }
 
@@ -203,23 +190,16 @@ std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
                                                   const Gpu &gpu) {
   const int producer_warps = tiles[0].producer_warps;
   std::vector<Candidate> candidates;
-  std::vector<MeasuredSchedule> whole; // candidates for full waves and tail
   for (const MeasuredTile &measured : tiles) {
-    if (has_ping_pong(measured.tile, whole))
-      continue;
     std::optional<Schedule> schedule =
         specialized_schedule(setting, measured, setting.row_of_k, gpu);
-    if (!schedule)
+    if (!schedule || has_ping_pong(*schedule, candidates))
       continue;
-    if (measured.tile.split_k == 1 && measured.multicast == 1 && !producer_warps &&
-        measured.tile.elements() >= smallest_of_tail && schedule->division.empty())
-      whole.push_back({*schedule, measured});
     std::optional<Expr> cost;
     if (problem)
       cost = cost_of(*schedule, measured, *problem);
     candidates.push_back({.schedule = std::move(*schedule), .cost = std::move(cost)});
   }
-  append(candidates, waves_and_tail(whole, problem));
   if (problem && gpu.has_wgmma && !producer_warps)
     append(candidates, split_k_schedules(setting, *problem, gpu));
   // Costs decide which schedule is best. Without them only one is compiled: that of the largest

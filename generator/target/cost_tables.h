@@ -29,6 +29,7 @@ struct MeasuredTile {
   int consumer_groups = 1; // 2: ping-pong
   int64_t min_time = 0;    // ns per output tile with ping-pong: epilogue of the other group
   int64_t multicast = 1;   // blocks of a cluster that share an operand
+  int64_t partial = 0;     // ns to pass a partial to another block; 0: no stream-K
 };
 
 /// The times of a program that is a block by itself, in picoseconds of an SM.
@@ -96,7 +97,6 @@ struct CostTables {
   int64_t row_time;                  // ps for each 128 bytes of a row that TMA copies
   int64_t unaligned_row_time;        // the same if rows do not start at multiples of 32 bytes
   int64_t outside_row_time;          // the same for a row of a box that is outside of the operand
-  int64_t tail_launch;               // ns of a second launch for the tail
   int64_t reduction_launch;          // ns of a second launch that reduces partials
   int64_t reduction_bytes_per_ns;    // read bandwidth of that launch
   int64_t reduction_bytes_per_block; // read bandwidth of one of its blocks

@@ -130,6 +130,15 @@ void Clocks::release(const Actor *actors, size_t count, Clock &to) {
   }
 }
 
+std::vector<Epoch> Clocks::release(Actor actor) {
+  if (!enabled_)
+    return {};
+  State &state = states_[actor];
+  std::vector<Epoch> epochs(state.seen->epochs(), state.seen->epochs() + actors_);
+  epochs[actor] = state.epoch++;
+  return epochs;
+}
+
 void Clocks::acquire(Actor actor, const Clock &from) {
   if (!enabled_ || !from.vector_)
     return;

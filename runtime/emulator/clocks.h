@@ -101,6 +101,8 @@ public:
   /// Adds the clock and the events of `actor` to `to`. The actor then starts a new epoch.
   void release(Actor actor, Clock &to) { release(&actor, 1, to); }
   void release(const Actor *actors, size_t count, Clock &to);
+  /// The same, as an epoch of each actor; empty while race checks are off.
+  std::vector<Epoch> release(Actor actor);
   /// All events in `from` come before the next events of `actor`.
   void acquire(Actor actor, const Clock &from);
   /// All of `actors` release and acquire at one point, where `others` had been released.

@@ -109,10 +109,11 @@ void run_clusters(LaunchState &state) {
   if (machine->stacks.reserve(unsigned(state.launch.cluster.x * state.launch.cluster.y *
                                        state.launch.cluster.z * state.launch.threads))) {
     for (;;) {
-      uint64_t index = state.next.fetch_add(1);
-      if (index >= state.clusters || index > state.last)
+      uint64_t index = 0;
+      if (!state.begin_next(index))
         break;
       machine->cluster.run(state, index);
+      state.end(index);
     }
   } else {
     std::fprintf(stderr, "emulator: too many memory mappings: raise vm.max_map_count\n");
@@ -177,6 +178,40 @@ void LaunchState::add(uint64_t cluster, const abi::host_site *site, const abi::h
   auto [found, is_new] = found_.try_emplace(key);
   if (is_new || cluster < found->second.cluster)
     found->second = {cluster, order_++, ends, std::move(report)};
+}
+
+bool LaunchState::begin_next(uint64_t &cluster) {
+  std::lock_guard lock(mutex_);
+  cluster = next_++;
+  if (cluster >= clusters || cluster > last)
+    return false;
+  running_.insert(cluster);
+  return true;
+}
+
+void LaunchState::end(uint64_t cluster) {
+  std::lock_guard lock(mutex_);
+  running_.erase(cluster);
+}
+
+bool LaunchState::is_first_running(uint64_t cluster) {
+  std::lock_guard lock(mutex_);
+  return *running_.begin() == cluster;
+}
+
+bool LaunchState::give_signal(const void *address, Signal signal) {
+  std::lock_guard lock(mutex_);
+  return signals_.emplace(address, std::move(signal)).second;
+}
+
+bool LaunchState::take_signal(const void *address, Signal &signal) {
+  std::lock_guard lock(mutex_);
+  auto found = signals_.find(address);
+  if (found == signals_.end())
+    return false;
+  signal = std::move(found->second);
+  signals_.erase(found);
+  return true;
 }
 
 void LaunchState::add_lines(uint64_t cluster, std::string text) {

@@ -6,6 +6,7 @@
 
 #include "byte_states.h"
 #include "global_cells.h"
+#include "launch_state.h"
 #include "machine.h"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ void GlobalAccess::start(GlobalMemory &memory, const Clocks &clocks, uint32_t la
   launch_ = launch;
   cluster_ = cluster;
   uninitialized_ = uninitialized;
+  taken_.clear();
   sets_.clear(); // only cells of the current cluster refer to lists
 }
 
@@ -126,6 +128,26 @@ void GlobalAccess::mark_write(const Access &access, void *address, size_t bytes)
   std::memset(memory_->state(address), GlobalMemory::allocated | GlobalMemory::written, bytes);
   if (access.view.seen)
     mark(access, address, bytes, AccessKind::write);
+}
+
+// ---- signals ----
+
+bool GlobalAccess::take_signal(LaunchState &launch, Actor thread, const void *address) {
+  LaunchState::Signal signal;
+  if (!launch.take_signal(address, signal))
+    return false;
+  if (clocks_->enabled())
+    taken_.push_back(
+        {signal.cluster, std::move(signal.epochs), thread, clocks_->view(thread).epoch});
+  return true;
+}
+
+// Whether the write of another cluster came before a signal that came before `view`.
+bool GlobalAccess::is_signaled(const View &view, uint32_t cluster, const PastAccess &write) const {
+  return std::any_of(taken_.begin(), taken_.end(), [&](const Taken &signal) {
+    return signal.cluster == cluster && write.epoch <= signal.epochs[write.actor] &&
+           view.after(signal.by, signal.at);
+  });
 }
 
 // ---- races ----
@@ -214,7 +236,8 @@ void GlobalAccess::mark_whole(const Mark &mark, GlobalCell &cell, size_t offset)
   PastAccess foreign_writer;
   if (cell.cell.writer.epoch && cell.writer_cluster != cluster_) {
     foreign_writer = cell.cell.writer;
-    conflict(mark, offset, {foreign_writer, AccessKind::write}, true);
+    if (!is_signaled(mark.access.view, cell.writer_cluster, foreign_writer))
+      conflict(mark, offset, {foreign_writer, AccessKind::write}, true);
     cell.cell.writer = {};
   } else if (unsigned kinds = cell.foreign_kinds & conflicting) {
     PastAccess past = {1, 0, uint16_t(cell.foreign_site << 1)};

@@ -1,15 +1,20 @@
 // Checks the accesses of one cluster's threads to global memory: bounds, initialization, and races.
 //
-// Nothing orders two blocks of a launch that are in different clusters. If both access the same
-// bytes and one of them writes, both must use atomic operations. Within a cluster, the clocks
-// decide (as for shared memory).
+// Only signals order two blocks of a launch that are in different clusters: what comes after a
+// wait_signal reads what was written before the signal. Otherwise, if both access the same bytes and
+// one of them writes, both must use atomic operations. Within a cluster, the clocks decide (as for
+// shared memory).
 
 #pragma once
 
 #include "global_memory.h"
 #include "shared_memory.h" // Access
 
+#include <vector>
+
 namespace tritonc::emulator {
+
+struct LaunchState;
 
 class GlobalAccess {
 public:
@@ -33,6 +38,10 @@ public:
   void mark_read(const Access &access, const void *address, size_t bytes);
   void mark_write(const Access &access, void *address, size_t bytes);
 
+  /// Takes a signal of another cluster; returns false if there is none. Writes before the signal then
+  /// come before the next accesses of `thread`.
+  bool take_signal(LaunchState &launch, Actor thread, const void *address);
+
 private:
   void check_written(const Access &access, const void *address, size_t bytes);
   void mark(const Access &access, const void *address, size_t bytes, AccessKind kind);
@@ -48,6 +57,16 @@ private:
   uint32_t launch_ = 0, cluster_ = 0;
   bool uninitialized_ = true;
   RaceSets sets_;
+
+  // A signal that a thread of this cluster has taken.
+  struct Taken {
+    uint64_t cluster = 0;           // that gave it
+    std::vector<Epoch> epochs = {}; // of its actors, which came before
+    Actor by = 0;
+    Epoch at = 0; // epoch of `by`
+  };
+  bool is_signaled(const View &view, uint32_t cluster, const PastAccess &write) const;
+  std::vector<Taken> taken_;
 };
 
 } // namespace tritonc::emulator

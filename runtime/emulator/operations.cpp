@@ -15,6 +15,7 @@
 #include "ops/memory.h"
 #include "ops/reductions.h"
 #include "ops/shuffle.h"
+#include "ops/signals.h"
 #include "ops/special_registers.h"
 #include "ops/tensor_copies.h"
 #include "ops/warpgroups.h"

@@ -85,6 +85,8 @@ bool stands_in_others(StringRef name) {
                                       "fence_mbarrier_init",
                                       "fence_cta",
                                       "fence_gpu",
+                                      "signal",
+                                      "wait_signal",
                                       "sched_barrier",
                                       "launch_dependents",
                                       "dependency_wait",

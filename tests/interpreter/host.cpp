@@ -95,7 +95,7 @@ void Machine::workspace(const Op &op) {
     return define(op, Element::no_value());
   Elem elem = op.result()->type.elem;
   int buffer = -1;
-  if (bytes.integer > 0 && bytes.integer % bytes_of(elem) == 0)
+  if (bytes.integer >= 0 && bytes.integer % bytes_of(elem) == 0)
     buffer = memory_.workspace(elem, size_t(bytes.integer / bytes_of(elem)));
   if (buffer < 0)
     find(Report::Kind::bad_launch, op, -1, std::to_string(bytes.integer) + " bytes of workspace");

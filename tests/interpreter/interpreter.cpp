@@ -85,6 +85,14 @@ void Machine::execute(const Op &op) {
   case Opcode::atomic_:
   case Opcode::atomic_cas_:
     return atomic(op);
+  case Opcode::store_partial_:
+    return store_partial(op);
+  case Opcode::add_partial_:
+    return add_partial(op);
+  case Opcode::signal_:
+    return give_signal(op);
+  case Opcode::wait_signal_:
+    return wait_signal(op);
   case Opcode::tma_load_:
     return tma_load(op);
   case Opcode::tma_store_:

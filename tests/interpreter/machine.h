@@ -156,6 +156,10 @@ private:
   void constant_load(const ir::Op &op); // constant_memory.cpp
   void store(const ir::Op &op);
   void atomic(const ir::Op &op);
+  void store_partial(const ir::Op &op); // partials.cpp
+  void add_partial(const ir::Op &op);
+  void give_signal(const ir::Op &op);
+  void wait_signal(const ir::Op &op);
   bool is_on(const ir::Op &op, const Tile *mask, size_t i);
   Element *accessed(const ir::Op &op, size_t i, const Element &pointer, const char *verb);
   bool is_recast(const ir::Op &op, const Element &pointer) const;

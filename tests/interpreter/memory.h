@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tritonc::interpreter {
@@ -66,6 +68,9 @@ public:
 
   /// The element at a pointer; null if it is not inside a buffer.
   Element *at(const Element &pointer);
+
+  /// The signals that no block has taken back: buffer and element.
+  std::set<std::pair<int, int64_t>> signals;
 
 private:
   std::vector<Buffer> buffers_;

@@ -242,6 +242,9 @@ std::vector<Case> cases() {
       {"%r0 = atomic %p, %b, %m {op = \"add\"} : f32[8]\n %r = load %p : f32[8]", "........"},
       {"%r = atomic %p, %b, %m {op = \"exchange\"} : f32[8]", "...xxxxx"},
       {"%r = atomic_cas %p, %b, %b, %m : f32[8]", "...xxxxx"},
+      {"store_partial %y, %a\n signal %x\n wait_signal %x\n"
+       "%r = add_partial %y, %b : f32[8]",
+       "...xxxxx"},
       // Host values.
       {"%one = constant {value = 1} : i32\n launch_blocks %one\n launch_requires %n, %n {text = "
        "\"a\"}\n"

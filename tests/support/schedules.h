@@ -40,15 +40,12 @@ inline std::vector<Schedule> schedules_for(const ir::Function &fn, const Gpu &gp
   return schedules;
 }
 
-/// Schedules that do all work in one launch. The schedule of a tail becomes a complete schedule, as
-/// if the first launch had no full wave.
+/// Schedules that do all work in one launch.
 inline std::vector<Schedule> complete_schedules_for(const ir::Function &fn, const Gpu &gpu) {
   std::vector<Schedule> schedules;
   for (Schedule &schedule : schedules_for(fn, gpu)) {
-    if (schedule.is_first() || schedule.work == Schedule::Work::reduction)
-      continue;
-    schedule.work = Schedule::Work::all;
-    schedules.push_back(std::move(schedule));
+    if (schedule.work == Schedule::Work::all)
+      schedules.push_back(std::move(schedule));
   }
   return schedules;
 }

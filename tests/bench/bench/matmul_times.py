@@ -25,9 +25,10 @@ import time
 
 SMS, CLUSTER_GROUP = 132, 18
 KINDS = ("matmul", "masked", "thin", "batched", "odd", "chunks", "elements")
-# step, rest and min_time of a tile, as in MeasuredTile
+# step, rest and min_time of a tile, as in MeasuredTile; of a tile with stream-K: step, rest and partial
 TILES = {
-    "128x256": [855, 1475, 0], "128x256 multicast 2": [927, 1560, 0], "128x128 ping-pong": [470, 1128, 951],
+    "128x256": [855, 1475, 0], "128x256 stream-K": [864, 6412, 10000],
+    "128x256 multicast 2": [927, 1560, 0], "128x128 ping-pong": [470, 1128, 951],
     "64x128": [249, 837, 0], "128x64 ping-pong": [389, 1307, 884], "64x64": [178, 498, 0],
     "64x64 multicast 4": [223, 1313, 0], "64x32": [89, 498, 0], "64x64 split-K 4": [153, 4058, 0],
     "64x32 split-K 4": [94, 2233, 0], "64x128 partials": [220, 3986, 0], "128x128 partials": [506, 5720, 0],
@@ -246,6 +247,11 @@ def cost(problem, name, tiles, others):
                         divided(programs * 8, SMS) * parts * 2048 / others["reduction_bytes_per_block"])
         steps = (divided(count * parts, SMS) * (divided(iterations, parts) * step + rest) + reduction
                  + REDUCTION_LAUNCH)
+    elif "stream-K" in name:
+        iterations, full = divided(k * 2, 128), count // SMS
+        shared_waves = min(full, 1)
+        of_block = (full - shared_waves) * iterations + divided((count % SMS + shared_waves * SMS) * iterations, SMS)
+        steps = of_block * step + divided(count, SMS) * rest + divided(SMS, count) * least
     else:
         k_rows, blocks = 2 if rows * columns <= 64 * 64 else 1, split_k * multicast
         at_once = SMS if blocks == 1 else SMS * (CLUSTER_GROUP // blocks) // CLUSTER_GROUP

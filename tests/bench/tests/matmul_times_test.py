@@ -13,6 +13,7 @@ class MatmulTimesTest(unittest.TestCase):
         for text, name in (
                 ("sm_90a / 64,64,32 / 128x128x64 warp-specialized, ping-pong", "128x128 ping-pong"),
                 ("sm_90a / 64,64,32 / 64x64x128 warp-specialized, multicast 4 / K % 8", "64x64 multicast 4"),
+                ("sm_90a / 64,64,32 / 128x256x64 warp-specialized, stream-K", "128x256 stream-K"),
                 ("sm_90a / 64,64,32 / 64x128x64 warp-specialized, split-K partials", "64x128 partials"),
                 ("sm_90a / 64,64,32 / 64x32x128 multistage wgmma", "64x32 multistage"),
                 ("sm_90a / 64,64,32 / baseline", "baseline")):
@@ -39,6 +40,9 @@ class MatmulTimesTest(unittest.TestCase):
             self.assertLess(cost(name, 1024, 1024, 1024), cost(name, 1024, 1024, 8192))
         self.assertLess(cost("128x256", 4096, 4096, 4096), cost("64x64", 4096, 4096, 4096))
         self.assertLess(cost("64x128 partials", 64, 64, 16384), cost("64x64", 64, 64, 16384))
+        for tiles, is_better in ((130, False), (132, False), (140, True), (260, False), (300, True)):
+            self.assertEqual(cost("128x256 stream-K", 128, 256 * tiles, 8192) < cost("128x256", 128, 256 * tiles, 8192),
+                             is_better, tiles)
 
     def test_cost_of_copies_counts_waves_of_resident_blocks(self):
         def cost(m, k, registers):
@@ -109,7 +113,8 @@ class MatmulTimesTest(unittest.TestCase):
             rows, columns = name.split()[0].split("x")
             split_k = ", 4" if "split-K 4" in name else ""
             multicast = re.search(r"multicast (\d)", name)
-            more = f", 0, 2, {least}" if least else f", 0, 1, 0, {multicast[1]}" if multicast else ""
+            more = (f", 0, 1, 0, 1, {least}" if "stream-K" in name else f", 0, 2, {least}" if least else
+                    f", 0, 1, 0, {multicast[1]}" if multicast else "")
             self.assertRegex(table, rf"{{{{{rows}, {columns}, [12]{split_k}}}, {step}, {rest}{more}}}")
         fields = dict(row="row_time", unaligned_row="unaligned_row_time", outside_row="outside_row_time")
         for name, value in times.OTHERS.items():

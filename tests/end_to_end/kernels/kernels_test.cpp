@@ -152,7 +152,7 @@ struct Trial {
       codes.emplace_back(std::move(fn), gpu);
     }
     for (Run &run : runs) // few output tiles, so that each consumer group gets one
-      run.launch.num_sms = schedule.consumer_groups > 1 ? 1 : 2;
+      run.launch.num_sms = schedule.stream_k ? 3 : schedule.consumer_groups > 1 ? 1 : 2;
     for (const Mode &mode : modes_for(schedule))
       for (size_t i = 0; i < runs.size(); i++) {
         std::optional<std::string> wrong =

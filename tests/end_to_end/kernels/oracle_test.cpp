@@ -166,7 +166,7 @@ struct Trial {
   void run_passes(const char *gpu, const Schedule &schedule, bool in_every_turn = false) {
     std::string where = std::string(" for sm_") + gpu + " " + text_of(schedule);
     for (Run &run : runs) // few output tiles, so that each consumer group gets one
-      run.launch.num_sms = schedule.consumer_groups > 1 ? 1 : 2;
+      run.launch.num_sms = schedule.stream_k ? 3 : schedule.consumer_groups > 1 ? 1 : 2;
     bool good = true, strict = false;
     auto run_all = [&](bool interprets_all) {
       ir::Function fn = std::move(*translated());

@@ -91,7 +91,7 @@ inline std::map<std::string, int> comparisons;
 
 /// Whether the order of additions depends on the sizes, or on the place in C.
 inline bool divides_work(const std::string &schedule) {
-  for (const char *part : {"split-K", "full waves", "tail"})
+  for (const char *part : {"split-K", "stream-K"})
     if (schedule.find(part) != std::string::npos)
       return true;
   return false;

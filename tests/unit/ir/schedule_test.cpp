@@ -71,13 +71,11 @@ TEST_CASE("text_of: shows the differences within one kind") {
   schedule.producer_warps = 4;
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, without TMA");
   schedule = warp_specialized();
-  schedule.work = Schedule::Work::full_waves;
-  CHECK(text_of(schedule) == "128x256x64 warp-specialized, full waves");
+  schedule.stream_k = true;
+  CHECK(text_of(schedule) == "128x256x64 warp-specialized, stream-K");
+  schedule = warp_specialized();
   schedule.work = Schedule::Work::partials;
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, split-K partials");
-  schedule.work = Schedule::Work::tail;
-  schedule.full_waves_tile = {256, 256, 64};
-  CHECK(text_of(schedule) == "128x256x64 warp-specialized, tail of 256x256x64");
 }
 
 TEST_CASE("Schedule: a baseline reuses no tiles, and has no clusters") {
@@ -92,14 +90,10 @@ TEST_CASE("Schedule: is_first and is_second mark the two launches") {
   Schedule schedule = warp_specialized();
   CHECK_FALSE(schedule.is_first());
   CHECK_FALSE(schedule.is_second());
-  for (Schedule::Work work : {Schedule::Work::full_waves, Schedule::Work::partials}) {
-    schedule.work = work;
-    CHECK(schedule.is_first());
-    CHECK_FALSE(schedule.is_second());
-  }
-  for (Schedule::Work work : {Schedule::Work::tail, Schedule::Work::reduction}) {
-    schedule.work = work;
-    CHECK(schedule.is_second());
-    CHECK_FALSE(schedule.is_first());
-  }
+  schedule.work = Schedule::Work::partials;
+  CHECK(schedule.is_first());
+  CHECK_FALSE(schedule.is_second());
+  schedule.work = Schedule::Work::reduction;
+  CHECK(schedule.is_second());
+  CHECK_FALSE(schedule.is_first());
 }

@@ -141,6 +141,10 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %73 = workspace %2 : ptr<f32>
   %74 = atomic %p, %x, %33 {op = "exchange"} : f32
   %75 = atomic_cas %p, %x, %74 : f32
+  store_partial %73, %39
+  signal %73
+  wait_signal %73
+  %both = add_partial %73, %39 : f32[8,8] #0
   %76 = rsqrt %32 : f32
   %77 = exp2 %76 : f32
   %78 = log2 %77 : f32

@@ -209,22 +209,6 @@ TEST_CASE("coarsen_programs: a loop carries the tiles of all programs") {
   CHECK_FALSE(coarsens("%same")); // has the elements of one program
 }
 
-TEST_CASE("coarsen_programs: masks the tiles of a tail") {
-  // A tile of the first launch has several tiles of the tail. Some may lie outside the grid.
-  auto is_masked = [](const std::vector<int64_t> &tail_split) {
-    ir::Function fn = parsed(kernel(copy + "store %w, %x"));
-    REQUIRE(try_coarsening(fn, {1, 1, 1}, {}, tail_split));
-    check_rules(fn);
-    bool is_masked = value_named(fn, "x")->op->operands.size() == 3;
-    CHECK(contains(printed(fn), "store %w, %x, %") == is_masked);
-    return is_masked;
-  };
-  CHECK(is_masked({2, 1, 1}));
-  CHECK(is_masked({4, 1, 1}));
-  CHECK_FALSE(is_masked({1, 1, 1}));
-  CHECK_FALSE(is_masked({})); // not a tail
-}
-
 TEST_CASE("coarsen_programs: accepts a mask that moves with the program") {
   const std::string mask = R"(
       %i = range {start = 0} : i32[64]

@@ -213,8 +213,6 @@ const std::map<std::string_view, Schedule::Kind> kinds = {
 
 const std::map<std::string_view, Schedule::Work> works = {
     {"all", Schedule::Work::all},
-    {"full_waves", Schedule::Work::full_waves},
-    {"tail", Schedule::Work::tail},
     {"partials", Schedule::Work::partials},
     {"reduction", Schedule::Work::reduction},
 };
@@ -238,6 +236,7 @@ const std::map<std::string_view, Member> members = {
     {"joined_rows", {0, [](Schedule &s, const Integers &) { s.joined_rows = true; }}},
     {"staged", {0, [](Schedule &s, const Integers &) { s.staged = true; }}},
     {"split_k", {1, [](Schedule &s, const Integers &v) { s.split_k = v[0]; }}},
+    {"stream_k", {0, [](Schedule &s, const Integers &) { s.stream_k = true; }}},
     {"multicast", {1, [](Schedule &s, const Integers &v) { s.multicast = v[0]; }}},
     {"cluster", {1, [](Schedule &s, const Integers &v) { s.cluster = v[0]; }}},
     {"blocks_per_sm", {1, [](Schedule &s, const Integers &v) { s.blocks_per_sm = int(v[0]); }}},

@@ -256,6 +256,7 @@ TEST_CASE("candidate_schedules: programs with few rows get multistage") {
 TEST_CASE("candidate_schedules: coarsens to block tiles, largest first") {
   using Names = std::vector<std::string>;
   const Names all = {"128x256x64 warp-specialized",
+                     "128x256x64 warp-specialized, stream-K",
                      "128x256x64 warp-specialized, multicast 2",
                      "128x128x64 warp-specialized, ping-pong",
                      "64x128x64 warp-specialized",
@@ -271,8 +272,8 @@ TEST_CASE("candidate_schedules: coarsens to block tiles, largest first") {
                      "16x64x128 warp-specialized, split-K 4"};
   CHECK(names(matmul_kernel(64, 64, 64)) == all);
   CHECK(names(matmul_kernel(32, 16, 64)) == all);
-  CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[2]});
-  CHECK(names(matmul_kernel(128, 64, 64)) == Names{all[0], all[1], all[2], all[4]});
+  CHECK(names(matmul_kernel(128, 128, 64)) == Names{all[0], all[1], all[2], all[3]});
+  CHECK(names(matmul_kernel(128, 64, 64)) == Names{all[0], all[1], all[2], all[3], all[5]});
 }
 
 TEST_CASE("candidate_schedules: multicast only if TMA does all accesses") {
@@ -290,6 +291,40 @@ TEST_CASE("candidate_schedules: multicast only if TMA does all accesses") {
                            "%more = add %sum, %added : f32[64,64]\n"
                            "%result = cast %more : f16[64,64]");
   CHECK(multicasts(with(loads, "%C: ptr<f16>", "%C: ptr<f16>, %bias: ptr<f32>")) == 0);
+}
+
+TEST_CASE("candidate_schedules: stream-K needs a zero start, no stores before it, no loaded tile") {
+  auto has_stream_k = [](const std::string &text) {
+    int found = 0;
+    for (const Found &schedule : schedules(text)) {
+      found += schedule.stream_k;
+      CHECK(schedule.stream_k == contains(text_of(schedule), ", stream-K"));
+      CHECK((!schedule.stream_k || (schedule.cost && schedule.consumer_groups == 1 &&
+                                    schedule.split_k == 1 && schedule.multicast == 1)));
+    }
+    return found == 1;
+  };
+  CHECK(has_stream_k(matmul_kernel()));
+  CHECK(has_stream_k(matmul_kernel(128, 128, 64, "bf16")));
+  CHECK_FALSE(has_stream_k(alone(matmul_kernel())));
+  CHECK_FALSE(has_stream_k(with(matmul_kernel(), "{number = 0.0}", "{number = 1.0}")));
+  // Each part of a tile would store it.
+  const std::string before = with(matmul_kernel(), "%K: i32", "%K: i32, %D: ptr<f32>");
+  CHECK_FALSE(
+      has_stream_k(with(before, "%sum = for_loop", "store %D, %nothing\n %sum = for_loop")));
+  // The number of K iterations differs between programs.
+  const std::string unknown = with(matmul_kernel(), "for_loop %K", "for_loop %pk");
+  CHECK_FALSE(
+      has_stream_k(with(unknown, "%nothing =", "%pk = program_id {axis = 2} : i32\n %nothing =")));
+  // Only the block with the last part needs the tile of the epilogue.
+  const std::string loads = with(with(matmul_kernel(), "store %vc, %result",
+                                      "%vd = view %D, %at.c, %ldc, %one : view<f16>[64,64]\n"
+                                      "%each = load %vd : f16[64,64]\n"
+                                      "%more = add %result, %each : f16[64,64]\n"
+                                      "store %vc, %more"),
+                                 "%C: ptr<f16>", "%C: ptr<f16>, %D: ptr<f16>");
+  CHECK(specializes(loads));
+  CHECK_FALSE(has_stream_k(loads));
 }
 
 TEST_CASE("candidate_schedules: one schedule without a cost") {
@@ -366,9 +401,10 @@ TEST_CASE("candidate_schedules: keeps the source's K tile") {
     std::string moves =
         with(matmul_kernel(), "%down = mul %k,", std::string(move) + "\n %down = mul %k2,");
     moves = with(moves, "%one =", "%zero = constant {value = 0} : i64\n %one =");
-    stays(moves, {"128x256x64 warp-specialized", "128x256x64 warp-specialized, multicast 2",
-                  "128x128x64 warp-specialized, ping-pong", "64x128x64 warp-specialized",
-                  "128x64x64 warp-specialized, ping-pong"});
+    stays(moves,
+          {"128x256x64 warp-specialized", "128x256x64 warp-specialized, stream-K",
+           "128x256x64 warp-specialized, multicast 2", "128x128x64 warp-specialized, ping-pong",
+           "64x128x64 warp-specialized", "128x64x64 warp-specialized, ping-pong"});
   }
 }
 
@@ -519,7 +555,7 @@ TEST_CASE("candidate_schedules: threads copy if a launch may lack TMA") {
       continue;
     CHECK(schedule.cost);
     CHECK(schedule.split_k == 1);
-    CHECK(schedule.tail_split.empty());
+    CHECK_FALSE(schedule.stream_k);
     CHECK((schedule.work == Schedule::Work::all));
     CHECK_FALSE(schedule.swap_operands);
   }
@@ -680,6 +716,7 @@ TEST_CASE("candidate_schedules: tf32 needs an operand contiguous along K") {
   std::string f32 = matmul_kernel(64, 64, 32, "f32");
   CHECK_FALSE(specializes(b_transposed(f32)));
   const Names high = {"128x256x32 warp-specialized",
+                      "128x256x32 warp-specialized, stream-K",
                       "128x256x32 warp-specialized, multicast 2",
                       "128x128x32 warp-specialized, ping-pong",
                       "64x128x32 warp-specialized",
@@ -697,12 +734,13 @@ TEST_CASE("candidate_schedules: tf32 needs an operand contiguous along K") {
   // A comes from registers.
   CHECK(names(tf32(a_transposed(b_transposed(f32)))) == Names(high.begin(), high.end() - 2));
   CHECK(names(tf32(f32)) ==
-        Names{"256x128x32 warp-specialized", "256x128x32 warp-specialized, multicast 2",
-              "128x128x32 warp-specialized, ping-pong", "128x64x32 warp-specialized",
-              "64x128x32 warp-specialized, ping-pong", "64x64x64 warp-specialized",
-              "64x64x64 warp-specialized, multicast 4", "32x64x64 warp-specialized",
-              "64x64x64 warp-specialized, split-K 4", "32x64x64 warp-specialized, split-K 4",
-              "16x64x64 warp-specialized", "16x64x64 warp-specialized, split-K 4"});
+        Names{"256x128x32 warp-specialized", "256x128x32 warp-specialized, stream-K",
+              "256x128x32 warp-specialized, multicast 2", "128x128x32 warp-specialized, ping-pong",
+              "128x64x32 warp-specialized", "64x128x32 warp-specialized, ping-pong",
+              "64x64x64 warp-specialized", "64x64x64 warp-specialized, multicast 4",
+              "32x64x64 warp-specialized", "64x64x64 warp-specialized, split-K 4",
+              "32x64x64 warp-specialized, split-K 4", "16x64x64 warp-specialized",
+              "16x64x64 warp-specialized, split-K 4"});
   CHECK_FALSE(specializes(tf32(a_transposed(f32))));
   CHECK(find_missed_schedule(parsed(tf32(a_transposed(f32))), *find_gpu("90a"))->kind ==
         RejectReason::not_along_k);

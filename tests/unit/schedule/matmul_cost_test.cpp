@@ -51,6 +51,24 @@ TEST_CASE("matmul cost: multicast is for rows that are not aligned to 32 bytes")
   CHECK(cost(with_aligned_rows(), ", multicast 2") > cost(with_aligned_rows(), ""));
 }
 
+TEST_CASE("matmul cost: stream-K is for a last wave with few tiles, and many iterations") {
+  auto is_better = [](int64_t tiles, int64_t iterations) { // of 128 rows; programs of 64 x 64
+    auto cost = [&](const char *name) {
+      return cost_of_schedule(with_aligned_rows(),
+                              std::string("128x256x64 warp-specialized") + name, 2 * tiles,
+                              iterations);
+    };
+    return cost(", stream-K") < cost("");
+  };
+  CHECK(is_better(144, 100));
+  CHECK(is_better(70, 200));
+  CHECK(is_better(280, 100));
+  CHECK_FALSE(is_better(144, 5)); // a partial takes longer
+  CHECK_FALSE(is_better(132, 100));
+  CHECK_FALSE(is_better(130, 100));
+  CHECK_FALSE(is_better(4, 200)); // too many partials of a tile
+}
+
 TEST_CASE("matmul cost: rows outside of a box take long, boxes outside of the operand no time") {
   const std::string all_rows = matmul_kernel(), few_rows = with_limited_rows(all_rows);
   // 40 rows of A, or `programs` x 64 without the mask; and 64 tiles along N.
