@@ -3,6 +3,7 @@
 #include "matmul_kernel.h"
 #include "passes/make_persistent.h"
 #include "support/tile_ir.h"
+#include "unit/passes/scalar_value.h"
 
 #include <algorithm>
 #include <array>
@@ -39,38 +40,22 @@ struct Blocks {
   int64_t block = 0, round = 0;
 
   int64_t value(const ir::Value *v) const {
-    if (!v->op)
-      return round;
-    const ir::Op &op = *v->op;
-    auto operand = [&](size_t i) { return value(op.operand(i)); };
-    switch (op.code) {
-    case ir::Opcode::constant_:
-      return op.get(ir::attr::value_);
-    case ir::Opcode::num_programs_:
-      return grid[size_t(op.get(ir::attr::axis_))];
-    case ir::Opcode::num_sms_:
-      return num_sms;
-    case ir::Opcode::block_id_:
-      return block;
-    case ir::Opcode::host_value_:
-      return operand(0);
-    case ir::Opcode::add_:
-      return operand(0) + operand(1);
-    case ir::Opcode::sub_:
-      return operand(0) - operand(1);
-    case ir::Opcode::mul_:
-      return operand(0) * operand(1);
-    case ir::Opcode::div_:
-    case ir::Opcode::udiv_:
-      return operand(0) / operand(1);
-    case ir::Opcode::urem_:
-      return operand(0) % operand(1);
-    case ir::Opcode::min_:
-      return std::min(operand(0), operand(1));
-    default:
-      FAIL(ir::info(op.code).name);
-      return 0;
-    }
+    return scalar_value(v, [&](const ir::Value &given) -> int64_t {
+      if (!given.op)
+        return round;
+      const ir::Op &op = *given.op;
+      switch (op.code) {
+      case ir::Opcode::num_programs_:
+        return grid[size_t(op.get(ir::attr::axis_))];
+      case ir::Opcode::num_sms_:
+        return num_sms;
+      case ir::Opcode::block_id_:
+        return block;
+      default:
+        FAIL(ir::info(op.code).name);
+        return 0;
+      }
+    });
   }
 
   Place place_of(const std::vector<const ir::Op *> &stores) const {
