@@ -428,8 +428,7 @@ struct Verifier {
     const Type &tile = op.operand(1)->type;
     check(tile.is_tile() && tile.is_number() && op.operand(0)->type == Type::pointer(tile.elem),
           "a partial is a tile of numbers, at a scalar pointer to its element type");
-    check(!tile.layout || !errors.empty() ||
-              tile.elements() == int64_t(tile.layout->registers()) * 32 * fn.warps,
+    check(!tile.layout || tile.elements() == int64_t(tile.layout->registers()) * 32 * fn.warps,
           "each element of a partial is in one thread");
     if (op.is(Opcode::add_partial_))
       check(op.result()->type == tile, "the sum has the type of the tile");

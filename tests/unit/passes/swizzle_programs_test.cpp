@@ -3,6 +3,7 @@
 #include "passes/swizzle_programs.h"
 #include "support/tile_ir.h"
 #include "unit/passes/matmul_kernel.h"
+#include "unit/passes/scalar_value.h"
 
 #include <doctest/doctest.h>
 
@@ -23,31 +24,18 @@ struct Grouped {
   Place grid;
 
   int64_t value(const ir::Value *v, const Place &block) const {
-    const ir::Op &op = *v->op;
-    auto operand = [&](size_t i) { return value(op.operand(i), block); };
-    switch (op.code) {
-    case ir::Opcode::constant_:
-      return op.get(ir::attr::value_);
-    case ir::Opcode::program_id_:
-      return block[size_t(op.get(ir::attr::axis_))];
-    case ir::Opcode::num_programs_:
-      return grid[size_t(op.get(ir::attr::axis_))];
-    case ir::Opcode::add_:
-      return operand(0) + operand(1);
-    case ir::Opcode::sub_:
-      return operand(0) - operand(1);
-    case ir::Opcode::mul_:
-      return operand(0) * operand(1);
-    case ir::Opcode::udiv_:
-      return operand(0) / operand(1);
-    case ir::Opcode::urem_:
-      return operand(0) % operand(1);
-    case ir::Opcode::min_:
-      return std::min(operand(0), operand(1));
-    default:
-      FAIL(ir::info(op.code).name);
-      return 0;
-    }
+    return scalar_value(v, [&](const ir::Value &given) -> int64_t {
+      const ir::Op &op = *given.op;
+      switch (op.code) {
+      case ir::Opcode::program_id_:
+        return block[size_t(op.get(ir::attr::axis_))];
+      case ir::Opcode::num_programs_:
+        return grid[size_t(op.get(ir::attr::axis_))];
+      default:
+        FAIL(ir::info(op.code).name);
+        return 0;
+      }
+    });
   }
 
   // The programs in the order in which the GPU starts the blocks.
