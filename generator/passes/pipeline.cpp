@@ -21,6 +21,7 @@
 #include "passes/fold_add_into_dot.h"
 #include "passes/form_views.h"
 #include "passes/group_loads.h"
+#include "passes/hoist_loads.h"
 #include "passes/insert_barriers.h"
 #include "passes/insert_dependent_launch.h"
 #include "passes/interleave_copies.h"
@@ -170,13 +171,15 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 
   // Layouts: decide which thread holds which element. Before, rescale_per_thread lets a thread
   // rescale its sum once per iteration, prefetch_loads lets it load one iteration ahead, and
-  // share_comparisons lets it compare once for the elements of a vector. split_reductions makes the
+  // share_comparisons lets it compare once for the elements of a vector. hoist_loads issues loads
+  // before reductions, which later passes make of shuffles and barriers. split_reductions makes the
   // conversions before reductions small. Then conversions between layouts, gathers, and reductions
   // over a cluster become accesses to shared memory. So these passes come before allocate_shared.
   run("rescale_per_thread", rescale_per_thread);
   run("prefetch_loads", prefetch_loads);
   run("share_comparisons", share_comparisons);
   run("assign_layouts", assign_layouts);
+  run("hoist_loads", hoist_loads, gpu);
   run("split_reductions", split_reductions);
   run("remove_dead_code", remove_dead_code);
   run("broadcast_atomic_results", broadcast_atomic_results);

@@ -17,6 +17,7 @@
 #include "passes/fold_add_into_dot.h"
 #include "passes/form_views.h"
 #include "passes/group_loads.h"
+#include "passes/hoist_loads.h"
 #include "passes/insert_barriers.h"
 #include "passes/insert_dependent_launch.h"
 #include "passes/interleave_copies.h"
@@ -94,6 +95,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(fold_add_into_dot),
       PASS(form_views),
       PASS(group_loads),
+      PASS(hoist_loads),
       PASS(insert_barriers),
       PASS(insert_dependent_launch),
       PASS(interleave_copies),
