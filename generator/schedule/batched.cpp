@@ -4,6 +4,7 @@
 
 #include "schedule/batched.h"
 
+#include "analysis/memory_access.h"
 #include "analysis/repeated_loads.h"
 #include "passes/align_tiles.h"
 #include "passes/assign_programs_to_warps.h"
@@ -12,7 +13,9 @@
 #include "passes/unroll_loops.h"
 #include "schedule/cost_formulas.h"
 
+#include <algorithm>
 #include <bit>
+#include <set>
 
 namespace tritonc {
 
@@ -44,11 +47,31 @@ bool has_dependent_elements(Function &fn) {
   return found;
 }
 
-// The programs of a block, if the loops of each have `iterations` iterations.
-int64_t programs_of_block(const Function &canonical, int64_t iterations, const Gpu &gpu) {
+// The most programs of a block, if the loops of each have `iterations` iterations.
+int64_t max_programs_of_block(const Function &canonical, int64_t iterations, const Gpu &gpu) {
   const int64_t elements = elements_of_largest_tile(canonical) *
                            int64_t(std::bit_ceil(uint64_t(iterations))); // of a program
   return elements ? gpu.costs->elementwise.batch_elements / elements : 0;
+}
+
+// The arrays of which a program loads its largest tiles, and other programs other elements.
+int64_t loaded_arrays(const Function &canonical) {
+  const int64_t elements = elements_of_largest_tile(canonical);
+  DiffersByProgram differs;
+  std::set<const Value *> arrays;
+  for_each_op(*canonical.body, [&](const Op &op) {
+    if (op.is(Opcode::load_) && op.result()->type.elements() == elements && differs(op.operand(0)))
+      arrays.insert(root_of(op.operand(0)));
+  });
+  return std::max<int64_t>(1, int64_t(arrays.size()));
+}
+
+// The programs of a block: `most` of one array, or as many as load as much of all arrays, because a
+// thread needs registers for all of them. A power of two. Fewer programs do not pay if rows have
+// several tiles (H200, driver 580.159.04, 2026-11-30).
+int64_t programs_of_block(int64_t most, int64_t iterations, const Function &canonical) {
+  const int64_t programs = iterations == 1 ? most / loaded_arrays(canonical) : most;
+  return std::max(min_times, int64_t(std::bit_floor(uint64_t(programs))));
 }
 
 // The schedules in which a block runs programs with loops of `iterations` iterations, if the loops
@@ -58,7 +81,8 @@ std::vector<Candidate> schedules_with(const Function &canonical, int64_t iterati
   Function batched = clone(canonical);
   if (!has_batch(canonical, iterations, gpu) || !has_dependent_elements(batched))
     return {};
-  const int64_t times = programs_of_block(canonical, iterations, gpu);
+  const int64_t times =
+      programs_of_block(max_programs_of_block(canonical, iterations, gpu), iterations, canonical);
   if (!try_batching(batched, times))
     return {};
   const Expr blocks = div_up(programs(0), number(times)) * programs(1) * programs(2);
@@ -91,9 +115,8 @@ std::vector<Candidate> schedules_with(const Function &canonical, int64_t iterati
 std::optional<Candidate> program_per_warp(const Function &canonical, int64_t iterations,
                                           const Traffic &traffic, const Gpu &gpu) {
   const int64_t elements = elements_of_largest_tile(canonical) * iterations;
-  const int64_t of_batch =
-      int64_t(std::bit_floor(uint64_t(gpu.costs->elementwise.batch_elements / elements)));
-  const int64_t warps = std::clamp(of_batch, min_times, max_warps);
+  const int64_t most = gpu.costs->elementwise.batch_elements / elements;
+  const int64_t warps = std::min(programs_of_block(most, iterations, canonical), max_warps);
   Function fn = clone(canonical);
   if (!has_dependent_elements(fn) || !try_assigning_programs(fn, warps))
     return std::nullopt;
@@ -114,7 +137,7 @@ std::optional<Candidate> program_per_warp(const Function &canonical, int64_t ite
 bool has_batch(const Function &canonical, int64_t iterations, const Gpu &gpu) {
   const int64_t tile = elements_of_largest_tile(canonical);
   const bool has_warp = tile >= min_tile_of_warp && iterations * tile > min_tile_of_warp;
-  return !has_warp && programs_of_block(canonical, iterations, gpu) >= min_times;
+  return !has_warp && max_programs_of_block(canonical, iterations, gpu) >= min_times;
 }
 
 std::vector<Candidate> batched_schedules(const Function &canonical, const Traffic &traffic,

@@ -14,10 +14,10 @@ inline constexpr int64_t unrolled_iterations[] = {1, 3, 5, 7};
 /// Whether tiles have an axis for several programs whose loops have `iterations` iterations.
 bool has_batch(const ir::Function &canonical, int64_t iterations, const Gpu &gpu);
 
-/// Programs with few elements, side by side in a block of ElementwiseTimes::batch_elements: with an
-/// axis of each tile for them, or by a warp each if a tile has enough elements for the lanes of a
-/// warp. If join_rows can change the function, the axis is also used with joined rows. `canonical`
-/// has no matmul. Nothing if a program has too many elements, or neither loops nor reductions.
+/// Programs with few elements, side by side in a block that loads ElementwiseTimes::batch_elements:
+/// with an axis of each tile for them, or by a warp each if a tile has elements for all lanes of a
+/// warp. If join_rows can change the function, the axis is also used with joined rows. Nothing
+/// if a program has too many elements, or neither loops nor reductions. `canonical` has no matmul.
 /// `traffic`: that of the kernel.
 std::vector<Candidate> batched_schedules(const ir::Function &canonical, const Traffic &traffic,
                                          const Gpu &gpu);

@@ -71,7 +71,7 @@ struct ElementwiseTimes {
   int64_t bytes_per_ns;     // of global memory
   int64_t edge_bytes;       // move as long as the edges of a contiguous part that is aligned
   int64_t next_part_bytes;  // the same of a part that begins where the last iteration ended
-  int64_t batch_elements;   // elements of the largest tile of a block with several programs
+  int64_t batch_elements;   // elements that a block with several programs loads
   int64_t cluster_elements; // least elements of the largest tile of a program of a cluster
 };
 

@@ -115,6 +115,21 @@ TEST_CASE("candidate_schedules: a block runs several programs with few elements"
   CHECK_FALSE(batched(matmul_kernel(16, 16, 16)));
 }
 
+TEST_CASE("candidate_schedules: a block that loads several arrays runs fewer programs") {
+  // The programs of a block, if a program also loads the elements of %y at `index`.
+  auto of_sum_with = [](const std::string &index) {
+    return batched(kernel_of_elements("%zs = splat %y : ptr<f32>[64]\n"
+                                      " %there = addptr %zs, " +
+                                      index +
+                                      " : ptr<f32>[64]\n"
+                                      " %z = load %there : f32[64]\n"
+                                      " %sum = add %a, %z : f32[64]\n"
+                                      " %b = scan %sum {axis = 0, op = \"add\"} : f32[64]"));
+  };
+  CHECK(text_of(of_sum_with("%i").value()) == "32 programs per block");
+  CHECK(text_of(of_sum_with("%range").value()) == "64 programs per block"); // the same for all
+}
+
 TEST_CASE("candidate_schedules: programs with independent elements are not batched") {
   CHECK_FALSE(batched(kernel_of_elements("%b = exp %a : f32[64]")));
   for (const char *dependent :
