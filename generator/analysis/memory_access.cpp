@@ -131,6 +131,10 @@ bool DiffersByProgram::operator()(const Value *value) {
   return found->second;
 }
 
+bool is_unordered_load(const Op &op) {
+  return op.is(Opcode::load_) && op.get(attr::cache_) != "cv";
+}
+
 bool DiffersByProgram::is_cached(const Op &load) {
   return load.has(attr::cached_) || !(*this)(load.operand(0));
 }

@@ -30,6 +30,9 @@ const ir::Value *root_of(const ir::Value *pointers);
 enum class Overlap { none, same_index, any };
 Overlap overlap_of(const ir::Function &fn, const ir::Op &a, const ir::Op &b);
 
+/// Whether `op` is a load without an order among other loads: it does not wait for other threads.
+bool is_unordered_load(const ir::Op &op);
+
 /// The mask of a load, a store or an atomic operation; null: none.
 const ir::Value *mask_of(const ir::Op &access);
 

@@ -54,10 +54,8 @@ constexpr ptrdiff_t max_operations_of_part = 2000;
 using Ops = std::vector<Op *>;
 using OpSet = std::set<const Op *>;
 
-// Whether `op` has no effect, or is a load without an order among others.
 bool may_move(const Op *op) {
-  return info(op->code).effect == Effect::pure ||
-         (op->is(Opcode::load_) && op->get(attr::cache_) != "cv");
+  return info(op->code).effect == Effect::pure || is_unordered_load(*op);
 }
 
 bool depends_on(const Op &op, const OpSet &ops) {

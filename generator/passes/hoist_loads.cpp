@@ -17,7 +17,7 @@
 // Needs:   layouts (assign_layouts). unroll_loops and stage_repeated_loads before, which decide
 //          what is loaded once.
 // Ensures: no load crosses an operation with an effect.
-// Limits:  changes no kernel with a dot: its schedule loads ahead.
+// Limits:  changes no kernel with a matmul: its schedule loads ahead.
 //
 // Tested by tests/unit/passes/hoist_loads/.
 
@@ -37,20 +37,20 @@ namespace {
 
 // Registers for addresses, counters, comparisons, and values from before the block.
 constexpr int other_registers = 32;
-// Of an SM, with registers for what all programs load.
-constexpr int min_threads_per_sm = 768;
 // A load takes time in proportion to its part. Longer parts would make the time grow as n * n.
 constexpr ptrdiff_t max_operations_of_part = 2000;
 
 using OpSet = std::set<const Op *>;
 
-bool is_plain_load(const Op &op) { return op.is(Opcode::load_) && op.get(attr::cache_) != "cv"; }
-
 bool waits(const Op &op) { return op.is(Opcode::reduce_) || op.is(Opcode::scan_); }
+
+bool multiplies(const Op &op) {
+  return op.is(Opcode::dot_) || op.is(Opcode::wgmma_ss_) || op.is(Opcode::wgmma_rs_);
+}
 
 bool may_cross(const Op &op) {
   const Effect effect = info(op.code).effect;
-  return effect == Effect::pure || effect == Effect::host || is_plain_load(op);
+  return effect == Effect::pure || effect == Effect::host || is_unordered_load(op);
 }
 
 // The registers of a thread for loaded tiles: for all, and if a tile is one that all programs load.
@@ -69,7 +69,7 @@ public:
         first_ = -1;
       if (waits(op) && first_ < 0)
         first_ = at;
-      if (!is_plain_load(op) || !op.result()->type.is_tile())
+      if (!is_unordered_load(op) || !op.result()->type.is_tile())
         continue;
       registers_ += registers_per_thread(op.result()->type);
       if (first_ >= 0 && registers_ <= (differs_.is_cached(op) ? limits_.with_cached : limits_.all))
@@ -109,17 +109,18 @@ private:
 
 void hoist_loads(Function &fn, const Gpu &gpu) {
   std::vector<Block *> blocks = {fn.body};
-  bool has_dot = false, has_reduction = false;
+  bool has_matmul = false, has_reduction = false;
   for_each_op(*fn.body, [&](Op &op) {
-    has_dot |= op.is(Opcode::dot_);
+    has_matmul |= multiplies(op);
     has_reduction |= waits(op);
     blocks.insert(blocks.end(), op.blocks.begin(), op.blocks.end());
   });
-  if (has_dot || !has_reduction)
+  if (has_matmul || !has_reduction)
     return;
   const int of_thread =
       std::min(gpu.max_registers_per_thread, gpu.registers_per_block / fn.threads());
-  const int of_many = std::min(of_thread, gpu.registers_per_block / min_threads_per_sm);
+  const int of_many =
+      std::min(of_thread, gpu.registers_per_block / gpu.costs->elementwise.threads_with_weights);
   for (Block *block : blocks)
     Hoisting(*block, {of_thread - other_registers, of_many - other_registers}).run();
 }

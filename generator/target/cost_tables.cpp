@@ -121,6 +121,7 @@ const CostTables h200_costs = {
          .edge_bytes = 8,
          .next_part_bytes = 64,
          .batch_elements = 4096,
+         .threads_with_weights = 768,
          // With smaller tiles, clusters are hardly faster (H100), and each schedule of each
          // variant is an image.
          .cluster_elements = 2048},

@@ -72,6 +72,7 @@ struct ElementwiseTimes {
   int64_t edge_bytes;       // move as long as the edges of a contiguous part that is aligned
   int64_t next_part_bytes;  // the same of a part that begins where the last iteration ended
   int64_t batch_elements;   // elements that a block with several programs loads
+  int threads_with_weights; // least threads of an SM that may load weights before a reduction
   int64_t cluster_elements; // least elements of the largest tile of a program of a cluster
 };
 

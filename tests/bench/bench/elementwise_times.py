@@ -263,7 +263,8 @@ def times_of_table(source):
     """The constants of ElementwiseTimes in the text of cost_tables.cpp."""
     table = re.search(r"\.elementwise =\s*\{(.*?)\}", source, re.DOTALL)[1]
     found = {name: float(number) for name, number in re.findall(r"\.(\w+) = ([0-9.]+)", table)}
-    for name in ("edge_bytes", "next_part_bytes", "batch_elements", "cluster_elements"):  # not fitted
+    not_fitted = ("edge_bytes", "next_part_bytes", "batch_elements", "threads_with_weights", "cluster_elements")
+    for name in not_fitted:
         del found[name]
     return found
 
