@@ -30,9 +30,38 @@ bool is_loop(const Op &op) { return op.is(Opcode::for_loop_) || op.is(Opcode::wh
 // The operations on one channel.
 struct Uses {
   std::vector<const Op *> puts, puts_done, gets, gets_done;
-
-  int64_t per_iteration() const { return int64_t(puts_done.size()); }
 };
+
+// The body of the innermost loop or partition around `op`.
+const Block *region_of(const Op &op) {
+  const Block *block = op.parent;
+  while (!is_loop(*block->parent) && !block->parent->is(Opcode::warp_specialize_))
+    block = block->parent->parent;
+  return block;
+}
+
+// Operations of one region with numbers from the same value on. A channel may be used before a loop,
+// in it, and after it: these are different sections.
+struct Section {
+  const Block *region;
+  const Value *first; // number
+  std::vector<const Op *> ops;
+
+  bool contains(const Op &op) const { return region_of(op) == region && op.operand(1) == first; }
+};
+
+// In the order of the program.
+std::vector<Section> sections_of(const std::vector<const Op *> &ops) {
+  std::vector<Section> sections;
+  for (const Op *op : ops) {
+    auto found = std::find_if(sections.begin(), sections.end(),
+                              [&](const Section &section) { return section.contains(*op); });
+    if (found == sections.end())
+      found = sections.insert(found, {region_of(*op), op->operand(1), {}});
+    found->ops.push_back(op);
+  }
+  return sections;
+}
 
 class Checker {
 public:
@@ -117,10 +146,16 @@ private:
           "a channel without buffers has no get_done");
     for (const Op *put : uses.puts)
       put_is_done(*put, uses);
-    const size_t depth = loops_around(*uses.gets[0]).size();
-    for (const std::vector<const Op *> *side : {&uses.puts_done, &uses.gets})
-      for (const Op *op : *side)
-        check(loops_around(*op).size() == depth, *op, "puts and gets are in equally many loops");
+    const std::vector<Section> putting = sections_of(uses.puts_done),
+                               getting = sections_of(uses.gets);
+    size_t depth = 0;
+    for (const Section &section : getting)
+      depth = std::max(depth, loops_around(*section.ops[0]).size());
+    for (size_t i = 0; i < std::min(putting.size(), getting.size()); i++)
+      check(putting[i].ops.size() == getting[i].ops.size() &&
+                loops_around(*putting[i].ops[0]).size() == loops_around(*getting[i].ops[0]).size(),
+            *getting[i].ops[0], "puts and gets are in equally many loops");
+    check(putting.size() == getting.size(), channel, "puts and gets are in equally many loops");
     for (const Op *op : uses.gets_done)
       check(loops_around(*op).size() <= depth, *op, "a get_done is in no more loops than the get");
   }
@@ -157,11 +192,14 @@ private:
   void end_together(const Uses &uses) {
     if (partition_of(*uses.puts_done[0]) == partition_of(*uses.gets[0]))
       return;
-    const std::vector<const Op *> putting = loops_around(*uses.puts_done[0]),
-                                  getting = loops_around(*uses.gets[0]);
-    for (size_t i = 0; i < putting.size(); i++)
-      if (const Op *a = leader(putting[i]), *b = leader(getting[i]); a != b)
-        leaders_[a] = b;
+    const std::vector<Section> puts = sections_of(uses.puts_done), gets = sections_of(uses.gets);
+    for (size_t section = 0; section < puts.size(); section++) {
+      const std::vector<const Op *> putting = loops_around(*puts[section].ops[0]),
+                                    getting = loops_around(*gets[section].ops[0]);
+      for (size_t i = 0; i < putting.size(); i++)
+        if (const Op *a = leader(putting[i]), *b = leader(getting[i]); a != b)
+          leaders_[a] = b;
+    }
   }
 
   int node(const Op *op, bool is_end = false) {
@@ -218,31 +256,58 @@ private:
   }
 
   void waits(const Op &channel, const Uses &uses) {
-    const int64_t stages = channel.result()->type.shape[0], each = uses.per_iteration();
+    const std::vector<Section> putting = sections_of(uses.puts_done),
+                               getting = sections_of(uses.gets);
+    for (size_t i = 0; i < putting.size(); i++) {
+      waits_of_section(channel, uses, putting[i], getting[i]);
+      for (size_t later = i + 1; later < putting.size(); later++)
+        waits_between(uses, getting[i], putting[later], getting[later]);
+    }
+  }
+
+  void waits_of_section(const Op &channel, const Uses &uses, const Section &putting,
+                        const Section &getting) {
+    const int64_t stages = channel.result()->type.shape[0], each = int64_t(putting.ops.size());
     auto number = [](const Op *op) { return op->get(attr::offset_); };
-    for (const Op *done : uses.puts_done)
-      for (const Op *get : uses.gets)
+    for (const Op *done : putting.ops)
+      for (const Op *get : getting.ops)
         wait(done, get, number(done) - number(get), each);
-    const std::vector<const Op *> put_loops = loops_around(*uses.puts_done[0]),
-                                  get_loops = loops_around(*uses.gets[0]);
+    const std::vector<const Op *> put_loops = loops_around(*putting.ops[0]),
+                                  get_loops = loops_around(*getting.ops[0]);
     for (const Op *done : uses.gets_done) {
       const size_t depth = loops_around(*done).size();
       for (const Op *put : uses.puts)
-        if (depth == put_loops.size())
+        if (putting.contains(*put) && getting.contains(*done))
           wait(done, put, stages + number(done) - number(put), each);
       if (depth < put_loops.size()) // after the loop of the gets: for a put in its next run
         edge(node(done), node(put_loops[depth]), 1);
     }
     for (size_t i = 0; i < put_loops.size(); i++) {
-      const Op *putting = put_loops[i], *getting = get_loops[i];
-      if (putting == getting)
+      const Op *put_loop = put_loops[i], *get_loop = get_loops[i];
+      if (put_loop == get_loop)
         continue;
-      edge(node(putting), node(getting, true), 0);
-      if (node(putting, true) != node(getting, true)) // both in one partition
-        edge(node(putting, true), node(getting, true), 0);
+      edge(node(put_loop), node(get_loop, true), 0);
+      if (node(put_loop, true) != node(get_loop, true)) // both in one partition
+        edge(node(put_loop, true), node(get_loop, true), 0);
       else
-        edge(node(getting), node(putting, true), 0);
+        edge(node(get_loop), node(put_loop, true), 0);
     }
+  }
+
+  // A put of a later section may wait for a release of an earlier one.
+  void waits_between(const Uses &uses, const Section &earlier, const Section &putting,
+                     const Section &getting) {
+    const std::vector<const Op *> before = loops_around(*earlier.ops[0]),
+                                  after = loops_around(*getting.ops[0]),
+                                  put_loops = loops_around(*putting.ops[0]);
+    size_t common = 0;
+    while (common < std::min(before.size(), after.size()) && before[common] == after[common])
+      common++;
+    for (const Op *done : uses.gets_done)
+      for (const Op *put : uses.puts)
+        if (earlier.contains(*done) && putting.contains(*put))
+          edge(before.size() > common ? node(before[common], true) : node(done),
+               put_loops.size() > common ? node(put_loops[common]) : node(put), 0);
   }
 
   // Bellman and Ford: a cycle without tokens is one of negative length if each edge without tokens

@@ -29,12 +29,17 @@ std::string errors(const std::string &consumer, const std::string &producer,
 
 int next = 0;
 
-// A loop whose body has `%t` as its number. All names in the body become unique.
-std::string loop(std::string body) {
+// `text` with a number of its own for each @.
+std::string numbered(std::string text) {
   const std::string number = std::to_string(next++);
-  for (size_t at = 0; (at = body.find('@', at)) != std::string::npos;)
-    body.replace(at, 1, number);
-  return "for_loop %n {\n (%t" + number + ": i32)\n" + body + "yield\n}\n";
+  for (size_t at = 0; (at = text.find('@', at)) != std::string::npos;)
+    text.replace(at, 1, number);
+  return text;
+}
+
+// A loop whose body has `%t@` as its number. All names in the body become unique.
+std::string loop(const std::string &body) {
+  return numbered("for_loop %n {\n (%t@: i32)\n" + body + "yield\n}\n");
 }
 
 std::string put(const std::string &channel = "c", const std::string &offset = "") {
@@ -117,4 +122,165 @@ TEST_CASE("channels: consumer groups take turns") {
   };
   CHECK(turns("{offset = -1} ") == "");
   CHECK(contains(turns(""), cycle));
+}
+
+namespace {
+
+// A partition that uses numbers of the channels %c and %d before a loop, in it, and after it. The
+// numbers are %zero@ before the loop, %c.at@ and %d.at@ in it, %c.end@ and %d.end@ after it. The first
+// ones in the loop are `c` and `d`.
+std::string sections(const std::string &before, const std::string &inside, const std::string &after,
+                     const std::string &c = "%one@", const std::string &d = "%zero@") {
+  return numbered("%zero@ = constant {value = 0} : i32\n %one@ = constant {value = 1} : i32\n" +
+                  before + "%c.end@, %d.end@ = for_loop %n, " + c + ", " + d +
+                  " : i32, i32 {\n (%t@: i32, %c.at@: i32, %d.at@: i32)\n" + inside +
+                  "%c.next@ = add %c.at@, %one@ : i32\n %d.next@ = add %d.at@, %one@ : i32\n"
+                  "yield %c.next@, %d.next@\n}\n" +
+                  after);
+}
+
+// As `put` and `get`, with the number `at`.
+std::string put_at(const std::string &channel, const std::string &at,
+                   const std::string &offset = "") {
+  return "%p" + std::to_string(next++) + " = put %" + channel + ", " + at + " " + offset +
+         " : i32\n put_done %" + channel + ", " + at + " " + offset + "\n";
+}
+std::string get_at(const std::string &channel, const std::string &at,
+                   const std::string &offset = "") {
+  return "%g" + std::to_string(next++) + " = get %" + channel + ", " + at + " " + offset +
+         " : i32\n";
+}
+std::string done_at(const std::string &channel, const std::string &at,
+                    const std::string &offset = "") {
+  return "get_done %" + channel + ", " + at + " " + offset + "\n";
+}
+std::string take_at(const std::string &channel, const std::string &at,
+                    const std::string &offset = "") {
+  return get_at(channel, at, offset) + done_at(channel, at, offset);
+}
+
+const std::string one_each = "%y = shared_alloc : shared<f32>[1,8]\n"
+                             "%c = channel %z : channel[1]\n %d = channel %y : channel[1]\n";
+const std::string one_stage = "%c = channel %z : channel[1]\n";
+
+} // namespace
+
+TEST_CASE("channels: numbers before, in and after a loop") {
+  auto gets = [] {
+    return sections(take_at("c", "%zero@"), take_at("c", "%c.at@"), take_at("c", "%c.end@"));
+  };
+  auto puts = [] {
+    return sections(put_at("c", "%zero@"), put_at("c", "%c.at@"), put_at("c", "%c.end@"));
+  };
+  CHECK(errors(gets(), puts()) == "");
+  CHECK(errors(gets(), puts(), one_stage) == "");
+  // Two of three.
+  CHECK(errors(sections(take_at("c", "%zero@"), take_at("c", "%c.at@"), ""),
+               sections(put_at("c", "%zero@"), put_at("c", "%c.at@"), "")) == "");
+  CHECK(errors(sections("", take_at("c", "%c.at@"), take_at("c", "%c.end@"), "%zero@"),
+               sections("", put_at("c", "%c.at@"), put_at("c", "%c.end@"), "%zero@")) == "");
+  // A stage may also be released after the loop, if no later number needs it.
+  CHECK(errors(sections(get_at("c", "%zero@"), "", done_at("c", "%zero@")),
+               sections(put_at("c", "%zero@"), "", "")) == "");
+}
+
+TEST_CASE("channels: numbers before, in and after a loop of each program") {
+  // `before` and `after` stand around what a program does with %c.
+  auto side = [](auto use, const std::string &before, const std::string &after) {
+    return numbered("%zero@ = constant {value = 0} : i32\n %one@ = constant {value = 1} : i32\n"
+                    "%end@ = for_loop %n, %zero@ : i32 {\n (%p@: i32, %at@: i32)\n" +
+                    before + use("c", "%at@", "") +
+                    "%in@ = add %at@, %one@ : i32\n"
+                    "%last@ = for_loop %n, %in@ : i32 {\n (%t@: i32, %k@: i32)\n" +
+                    use("c", "%k@", "") + "%k.next@ = add %k@, %one@ : i32\n yield %k.next@\n}\n" +
+                    use("c", "%last@", "") + after +
+                    "%next@ = add %last@, %one@ : i32\n yield %next@\n}\n");
+  };
+  // A tile of %d per program: it has one stage.
+  CHECK(errors(side(take_at, get_at("d", "%p@"), done_at("d", "%p@")),
+               side(put_at, put_at("d", "%p@"), ""), two) == "");
+  CHECK(contains(errors(side(take_at, get_at("d", "%p@"), done_at("d", "%p@")),
+                        side(put_at, "", put_at("d", "%p@")), two),
+                 cycle));
+  // The next program releases it, but waits for its own tile first.
+  const std::string later = done_at("d", "%p@", "{offset = -1}");
+  CHECK(contains(
+      errors(side(take_at, get_at("d", "%p@"), later), side(put_at, put_at("d", "%p@"), ""), two),
+      cycle));
+}
+
+TEST_CASE("channels: both sides have the same sections") {
+  const std::string gets = sections(take_at("c", "%zero@"), take_at("c", "%c.at@"), "");
+  CHECK(contains(errors(gets, sections("", put_at("c", "%c.at@"), "", "%zero@")),
+                 "an iteration puts and gets the same numbers"));
+  const char *const rule = "puts and gets are in equally many loops";
+  CHECK(contains(
+      errors(gets, sections("", put_at("c", "%c.at@") + put_at("c", "%c.at@", "{offset = 1}"), "",
+                            "%zero@")),
+      rule));
+  CHECK(contains(
+      errors(gets, sections("", put_at("c", "%c.at@"), put_at("c", "%c.end@"), "%zero@")), rule));
+  CHECK(contains(
+      errors(gets, sections(put_at("c", "%zero@") + put_at("c", "%zero@", "{offset = 1}"), "", "")),
+      rule));
+}
+
+TEST_CASE("channels: partitions wait for each other across a loop") {
+  // The consumer waits for %d first. The producer puts it after its loop, which waits for empty
+  // stages of %c.
+  CHECK(contains(errors(sections(take_at("d", "%zero@"), take_at("c", "%c.at@"), "", "%zero@"),
+                        sections("", put_at("c", "%c.at@"), put_at("d", "%zero@"), "%zero@"), two),
+                 cycle));
+  CHECK(errors(sections(take_at("d", "%zero@"), take_at("c", "%c.at@"), "", "%zero@"),
+               sections(put_at("d", "%zero@"), put_at("c", "%c.at@"), "", "%zero@"), two) == "");
+  CHECK(errors(sections("", take_at("c", "%c.at@"), take_at("d", "%zero@"), "%zero@"),
+               sections("", put_at("c", "%c.at@"), put_at("d", "%zero@"), "%zero@"), two) == "");
+  // Two numbers before the loop, and the stages for one or both of them.
+  auto before = [](const std::string &channels) {
+    const std::string both = take_at("c", "%zero@") + take_at("c", "%zero@", "{offset = 1}");
+    return errors(sections(take_at("d", "%zero@") + both, take_at("c", "%c.at@"), "", "%one@"),
+                  sections(put_at("c", "%zero@") + put_at("c", "%zero@", "{offset = 1}") +
+                               put_at("d", "%zero@"),
+                           put_at("c", "%c.at@"), ""),
+                  channels);
+  };
+  CHECK(before(two) == "");
+  CHECK(contains(before(one_each), cycle));
+}
+
+TEST_CASE("channels: a later section needs the stage of an earlier one") {
+  auto errors_if_released = [](const std::string &before, const std::string &after) {
+    return errors(sections(get_at("c", "%zero@") + before, take_at("c", "%c.at@"), after),
+                  sections(put_at("c", "%zero@"), put_at("c", "%c.at@"), ""));
+  };
+  CHECK(errors_if_released(done_at("c", "%zero@"), "") == "");
+  // The loop may have more iterations than there are other stages.
+  CHECK(contains(errors_if_released("", done_at("c", "%zero@")), cycle));
+  // Two numbers at once, before a loop that reads both.
+  auto errors_with = [](const std::string &channel) {
+    return errors(sections(get_at("c", "%zero@") + get_at("c", "%zero@", "{offset = 1}"), "",
+                           done_at("c", "%zero@") + done_at("c", "%zero@", "{offset = 1}")),
+                  sections(put_at("c", "%zero@") + put_at("c", "%zero@", "{offset = 1}"), "", ""),
+                  channel);
+  };
+  CHECK(errors_with("%c = channel %s : channel[2]\n") == "");
+  CHECK(contains(errors_with(one_stage), cycle));
+}
+
+TEST_CASE("channels: keys of the next iteration before values of this one") {
+  for (const std::string &channels : {two, one_each}) {
+    CAPTURE(channels);
+    CHECK(errors(sections(take_at("c", "%zero@"), take_at("c", "%c.at@") + take_at("d", "%d.at@"),
+                          take_at("d", "%d.end@")),
+                 sections(put_at("c", "%zero@"), put_at("c", "%c.at@") + put_at("d", "%d.at@"),
+                          put_at("d", "%d.end@")),
+                 channels) == "");
+  }
+  // The keys are released after the values.
+  CHECK(errors(sections(take_at("c", "%zero@"),
+                        get_at("c", "%c.at@") + take_at("d", "%d.at@") + done_at("c", "%c.at@"),
+                        take_at("d", "%d.end@")),
+               sections(put_at("c", "%zero@"), put_at("c", "%c.at@") + put_at("d", "%d.at@"),
+                        put_at("d", "%d.end@")),
+               one_each) == "");
 }
