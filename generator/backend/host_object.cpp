@@ -92,7 +92,8 @@ public:
                 function_.entry, string(kernel.name), string(kernel.gpu), array(parameters),
                 array(buffers), function_.sites, word(parameters.size()), word(buffers.size()),
                 word(function_.site_count), word(kernel.threads), word(kernel.shared_bytes),
-                word(kernel.cluster_size), constants(), word(constant_bytes()), word(0)});
+                word(kernel.cluster_size), constants(), word(constant_bytes()),
+                word(kernel.blocks_per_sm)});
     assert(module_.getDataLayout().getTypeAllocSize(code->getType()) == sizeof(abi::host_code) &&
            "as descriptor.hpp says");
     auto *global = new llvm::GlobalVariable(module_, code->getType(), /*isConstant=*/true,

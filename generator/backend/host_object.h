@@ -28,6 +28,7 @@ struct HostKernel {
   uint32_t threads = 0;
   uint32_t shared_bytes = 0;
   uint32_t cluster_size = 1;
+  uint32_t blocks_per_sm = 0; // 0: not decided
 };
 
 /// The ELF object for the one kernel of `module`. The module is the output of `optimize` and does

@@ -57,7 +57,8 @@ HostKernel describe(const Function &fn, const Gpu &gpu) {
                        .gpu = std::string(gpu.name),
                        .threads = uint32_t(fn.threads()),
                        .shared_bytes = uint32_t(fn.shared_bytes_of_block()),
-                       .cluster_size = uint32_t(launch_config(fn).cluster)};
+                       .cluster_size = uint32_t(launch_config(fn).cluster),
+                       .blocks_per_sm = uint32_t(fn.blocks_per_sm)};
   for (const Parameter &parameter : fn.parameters)
     kernel.parameters.push_back({parameter.name, parameter.value->type.is_pointer()});
   for (const Op *hidden : hidden_parameters(fn))

@@ -4,6 +4,7 @@
 
 #include "warpgroups.h"
 
+#include "../launch_state.h"
 #include "../machine.h"
 #include "../models/accumulation.h"
 #include "lifetimes.h"
@@ -485,7 +486,9 @@ constexpr uint32_t fewest_registers = 24, max_registers = 256;
 
 /// Registers per thread at the start: an equal share of the SM's registers, at most 256.
 uint32_t registers_at_start(const Block &block) {
-  return std::min(max_registers, 65536 / block.cluster->threads_per_block() / 8 * 8);
+  const Cluster &cluster = *block.cluster;
+  const uint32_t blocks = std::max(cluster.launch->code.blocks_per_sm, 1u);
+  return std::min(max_registers, 65536 / blocks / cluster.threads_per_block() / 8 * 8);
 }
 
 uint32_t registers_of(const Block &block, unsigned group) {

@@ -216,7 +216,7 @@ struct host_code {
   std::uint32_t cluster_size;       ///< blocks per cluster; 1: no clusters
   const void *constants;            ///< initial contents of constant memory; null: none
   std::uint32_t constant_bytes;     ///< size of `constants`
-  std::uint32_t reserved;           ///< zero
+  std::uint32_t blocks_per_sm;      ///< that share the registers of an SM; 0: one
 };
 
 // ---- launch plans ----

@@ -139,6 +139,7 @@ const Result &Kernel::run(std::function<void(Gpu &)> body) {
   code.threads = threads;
   code.shared_bytes = shared_bytes;
   code.cluster_size = cluster.x * cluster.y * cluster.z;
+  code.blocks_per_sm = blocks_per_sm;
 
   Launch what;
   what.grid = grid;

@@ -279,6 +279,7 @@ public:
   Dim3 grid, cluster;
   uint32_t threads = 32;
   uint32_t shared_bytes = 0;
+  uint32_t blocks_per_sm = 0; // 0: one
   bool starts_early = false;
   std::string name = "k";
   Options options;

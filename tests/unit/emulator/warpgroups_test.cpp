@@ -531,6 +531,21 @@ TEST_CASE("setmaxnreg: moves registers between warpgroups") {
   }
 }
 
+TEST_CASE("setmaxnreg: the blocks of an SM share its registers") {
+  Kernel k;
+  k.threads = 256;
+  auto body = [](Gpu &gpu) {
+    if (gpu.tid_x() < 128)
+      gpu.setmaxnreg_inc(136);
+    else
+      gpu.setmaxnreg_dec(24);
+  };
+  k.run(body); // 256 registers each
+  CHECK(k.reports() != "");
+  k.blocks_per_sm = 3; // 80 registers each
+  k.run(body);
+  CHECK(k.reports() == "");
+}
 TEST_CASE("setmaxnreg: rejects unavailable registers") {
   auto run = [](uint32_t threads, auto body) {
     Kernel k;

@@ -94,6 +94,13 @@ TEST_CASE("describe: cluster size, 1 by default") {
   CHECK(cluster("") == 1);
 }
 
+TEST_CASE("describe: the blocks that share the registers of an SM") {
+  const Gpu &gpu = *find_gpu("90a");
+  CHECK(describe(parsed("func @f() warps 4 blocks_per_sm 3 {\n return\n}"), gpu).blocks_per_sm ==
+        3);
+  CHECK(describe(parsed("func @f() warps 4 {\n return\n}"), gpu).blocks_per_sm == 0);
+}
+
 TEST_CASE("describe: the block of a launch_warps has threads and memory for all programs") {
   HostKernel kernel =
       describe(parsed("func @f(%n: i32) warps 1 shared 128 {\n %h = host_value %n : i32\n"
