@@ -104,9 +104,12 @@ std::optional<bool> is_from_transposed(const Value *tile, const Value *accumulat
   }
   if (info(op->code).effect != Effect::pure && !op->is(Opcode::for_loop_)) // adds partials
     return std::nullopt;
-  for (const Value *operand : op->operands)
-    if (operand->type.shape == tile->type.shape)
-      if (std::optional<bool> found = is_from_transposed(operand, accumulator, seen))
+  std::vector<const Value *> sources(op->operands.begin(), op->operands.end());
+  if (op->is(Opcode::for_loop_))
+    sources.push_back(op->blocks[0]->terminator()->operand(size_t(tile->index)));
+  for (const Value *source : sources)
+    if (source->type.shape == tile->type.shape)
+      if (std::optional<bool> found = is_from_transposed(source, accumulator, seen))
         return found;
   return std::nullopt;
 }

@@ -100,6 +100,8 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
     return Message::explain_ping_pong;
   if (!gpu.has_wgmma)
     return Message::explain_specialized_mma;
+  if (schedule.coarsening.empty())
+    return Message::explain_specialized_loads;
   return schedule.producer_warps ? Message::explain_copied_by_threads
                                  : Message::explain_specialized;
 }
@@ -119,13 +121,14 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
   auto say = [&](Message id, std::initializer_list<std::string> arguments) {
     text += "  " + message(id, arguments) + "\n";
   };
-  bool by_maps = false, by_threads = false;
+  bool by_maps = false, by_threads = false, by_all = false; // by_all: cp.async instead of TMA
   for (const Candidate &candidate : candidates_for_code(fn, gpu)) {
     const Schedule &schedule = candidate.schedule;
     if (schedule.is_baseline())
       continue;
     if (schedule.is_warp_specialized())
       (schedule.producer_warps ? by_threads : by_maps) = true;
+    by_all |= schedule.kind == Schedule::Kind::multistage_wgmma && schedule.coarsening.empty();
     say(message_of(schedule, gpu),
         {text_of(schedule), text_of(schedule.coarsening),
          std::to_string(std::max(schedule.split_k, schedule.multicast))});
@@ -137,12 +140,13 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
         say(Message::explain_nor_by_threads, {});
     }
   // Which schedule runs if a launch cannot make a tensor map: cp.async, producer warps or baseline.
-  Message undeclared = !gpu.has_wgmma ? Message::explain_undeclared_async
-                       : by_threads   ? Message::explain_undeclared_threads
-                                      : Message::explain_undeclared;
-  Message no_map = !gpu.has_wgmma ? Message::explain_no_map_async
-                   : by_threads   ? Message::explain_no_map
-                                  : Message::explain_baseline;
+  Message undeclared = !gpu.has_wgmma || by_all ? Message::explain_undeclared_async
+                       : by_threads             ? Message::explain_undeclared_threads
+                                                : Message::explain_undeclared;
+  Message no_map = by_all           ? Message::explain_no_map_loads
+                   : !gpu.has_wgmma ? Message::explain_no_map_async
+                   : by_threads     ? Message::explain_no_map
+                                    : Message::explain_baseline;
   if (by_maps)
     for (const auto &[parameter, multiple] : undeclared_multiples(fn))
       say(undeclared, {parameter, std::to_string(multiple)});

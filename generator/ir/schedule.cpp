@@ -66,6 +66,8 @@ std::string text_of(const Schedule &schedule) {
     text += ", ping-pong";
   if (schedule.producer_warps > 0)
     text += ", without TMA";
+  if (schedule.is_warp_specialized() && schedule.blocks_per_sm > 1)
+    text += ", " + std::to_string(schedule.blocks_per_sm) + " blocks per SM";
   if (schedule.stream_k)
     text += ", stream-K";
   if (schedule.work == Schedule::Work::partials)

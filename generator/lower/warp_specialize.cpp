@@ -107,7 +107,8 @@ void Lowering::lower_warp_specialize(const Op &op) {
 void Lowering::lower_partition(const Partition &partition, llvm::Value *warp_of_block) {
   partition_ = partition;
   // At the start each thread has an equal share of the registers.
-  const int64_t share = gpu_.registers_per_block / fn_.threads() / 8 * 8;
+  const int64_t share =
+      gpu_.registers_per_block / std::max(fn_.blocks_per_sm, 1) / fn_.threads() / 8 * 8;
   if (partition.registers)
     call_target_op(
         builder_, partition.registers > share ? TargetOp::setmaxnreg_inc : TargetOp::setmaxnreg_dec,

@@ -35,9 +35,19 @@
 //                                                        %e = wgmma_wait %r {pending = 0}
 //
 //          The first wgmma after a zero accumulator ignores it.
-// Needs:   pipeline_loops; stage_operands.
-// Ensures: no dot with the instruction wgmma is left. A fence stands after each write of threads
-//          to a buffer that wgmma reads.
+//
+//          In a partition, stages of channels hold the operands. No other operation uses their memory,
+//          so the wgmma is in flight until its result is used, and then its stages are released:
+//
+//              %i = get %K, %s                           %i = get %K, %s
+//              %b = shared_load %k, %i                   %p = wgmma_ss %q, %j, %k, %i, %none
+//              %d = dot %a, %b, %none             =>     ...
+//              get_done %K, %s                           %d = wgmma_wait %p {pending = 0}
+//              ...                                       get_done %K, %s
+//              %x = exp2 %d                              %x = exp2 %d
+// Needs:   specialize_loads, or stage_operands and pipeline_loops.
+// Ensures: no dot with the instruction wgmma and operands in shared memory is left. A fence stands
+//          after each write of threads to a buffer that wgmma reads.
 // Limits:  both operands must be contiguous along K, or have 16-bit elements.
 //
 // Tested by tests/unit/passes/issue_wgmma_async/.
@@ -209,23 +219,40 @@ bool uses(const Op &op, const Value *value) {
   return std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end();
 }
 
-bool reads_shared_only(const Op &dot) {
-  return dot.is(Opcode::dot_) && dot.get(attr::instruction_) == "wgmma" &&
-         shared_load_of(dot.operand(0));
+bool is_by_wgmma(const Op &op) {
+  return op.is(Opcode::dot_) && op.get(attr::instruction_) == "wgmma";
 }
 
-// Whether a matmul may be in flight during `op`. Other operations may need shared memory once they
-// have layouts.
-bool may_overlap(const Op &op) {
-  bool is_scalar = info(op.code).effect == Effect::pure && op.blocks.empty() &&
-                   std::none_of(op.results.begin(), op.results.end(),
-                                [](const Value *value) { return value->type.is_tile(); });
+// Whether a matmul of `dot` may be in flight during `op`. Outside of a partition, operations may need
+// the shared memory of its operands once they have layouts. The stages of a channel are their own.
+bool may_overlap(const Op &op, const Op &dot) {
+  const bool is_pure = info(op.code).effect == Effect::pure && op.blocks.empty();
+  if (partition_of(dot))
+    return is_pure || op.is(Opcode::shared_load_) || op.is(Opcode::wgmma_wait_) ||
+           op.is(Opcode::get_) || op.is(Opcode::get_done_);
+  const bool is_scalar =
+      is_pure && std::none_of(op.results.begin(), op.results.end(),
+                              [](const Value *value) { return value->type.is_tile(); });
   return is_scalar || op.is(Opcode::splat_) || op.is(Opcode::undef_) ||
-         op.is(Opcode::shared_load_) || op.is(Opcode::wgmma_wait_) || reads_shared_only(op);
+         op.is(Opcode::shared_load_) || op.is(Opcode::wgmma_wait_) ||
+         (is_by_wgmma(op) && shared_load_of(op.operand(0)));
+}
+
+// Whether `op` gives away a stage that `dot` reads.
+bool releases_operand(const Op &op, const Op &dot) {
+  if (!op.is(Opcode::get_done_))
+    return false;
+  for (size_t i : {0, 1})
+    if (const Op *load = shared_load_of(dot.operand(i)))
+      if (const Op *get = load->operand(1)->op; get && get->is(Opcode::get_) &&
+                                                get->operands == op.operands &&
+                                                get->get(attr::offset_) == op.get(attr::offset_))
+        return true;
+  return false;
 }
 
 // Starts the matmul where the dot is. Waits for it where its result is needed, or where no matmul
-// may be in flight.
+// may be in flight. Its operands are released after that.
 void issue(Function &fn, Op *dot) {
   Builder builder = Builder::before(fn, dot);
   builder.set_location(dot->location);
@@ -238,13 +265,19 @@ void issue(Function &fn, Op *dot) {
   const std::vector<Op *> &ops = dot->parent->ops;
   size_t place = dot->parent->position_of(dot) + 1;
   int64_t started_later = 0;
-  for (; may_overlap(*ops[place]) && !uses(*ops[place], dot->result()); place++)
-    started_later += reads_shared_only(*ops[place]);
+  std::vector<Op *> releases;
+  for (; may_overlap(*ops[place], *dot) && !uses(*ops[place], dot->result()); place++) {
+    started_later += is_by_wgmma(*ops[place]) && shared_load_of(ops[place]->operand(1));
+    if (releases_operand(*ops[place], *dot))
+      releases.push_back(ops[place]);
+  }
   Builder waiting = Builder::before(fn, ops[place]);
   waiting.set_location(dot->location);
   Value *result = wait(waiting, *dot, started, started_later);
   result->name = dot->result()->name;
   replace_uses(*fn.body, dot->result(), result);
+  for (auto release = releases.rbegin(); release != releases.rend(); release++)
+    move_after(*release, result->op);
   erase(dot);
 }
 
@@ -253,7 +286,7 @@ void issue(Function &fn, Op *dot) {
 void issue_wgmma_async(Function &fn) {
   std::vector<Op *> dots;
   for_each_op(*fn.body, [&](Op &op) {
-    if (op.is(Opcode::dot_) && op.get(attr::instruction_) == "wgmma")
+    if (is_by_wgmma(op) && shared_load_of(op.operand(1)))
       dots.push_back(&op);
   });
   std::set<const Op *> fenced;

@@ -41,7 +41,7 @@
 //          strides of the operands.
 // Needs:   form_views; a warp-specialized schedule with producer_warps = 0, for which
 //          candidate_schedules has checked the accesses.
-// Ensures: the operands of the matmul are results of tma_load.
+// Ensures: the operands of the dots that are loaded are results of tma_load.
 // Limits:  with other schedules nothing happens. Threads still store an output tile
 //            - that is stored column by column,
 //            - whose rows do not end at a multiple of 16 bytes,
@@ -58,6 +58,7 @@
 #include "analysis/layouts.h"
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
+#include "analysis/operand_loads.h"
 #include "ir/builder.h"
 #include "passes/tile_slices.h"
 #include "target/tma_boxes.h"
@@ -92,6 +93,13 @@ struct State {
   Function &fn;
   std::vector<Poly> strides_of_operands = {}; // which a launch checks: multiples of 8
   size_t maps = 0; // operations for maps at the start of the function so far
+
+  void remember_strides(const Op &load) {
+    if (auto access = tensor_access(load.operand(0), load.operand_or_null(1)).access;
+        access && bytes_of(load.result()->type.elem) == 2)
+      strides_of_operands.insert(strides_of_operands.end(), access->strides.begin(),
+                                 access->strides.end());
+  }
 
   // `parts`: the number of copies of one tile is a multiple of it. `predicated`: an axis.
   Value *map_for(const TensorAccess &access, const Type &tile, int64_t parts = 1,
@@ -182,17 +190,18 @@ struct State {
     return found;
   }
 
-  // Leaves a store that TMA cannot do unchanged.
-  void rewrite_store(Op *store, const Shape &shape, const Value *sum) {
+  // Leaves a store that TMA cannot do unchanged, and then returns false.
+  bool rewrite_store(Op *store, const Value &accumulator) {
     const Type &tile = store->operand(1)->type;
-    std::optional<int> columns = axis_of_columns(store->operand(1), shape, sum);
+    std::optional<int> columns =
+        axis_of_columns(store->operand(1), accumulator.type.shape, &accumulator);
     if (!columns || store->parent != fn.body)
-      return;
+      return false;
     std::optional<TensorAccess> access =
         tensor_access(store->operand(0), store->operand_or_null(2)).access;
     if (!access || !fits_copies_out(*access, tile, fn) ||
         is_accessed_elsewhere(store, access->base))
-      return;
+      return false;
     // stage_epilogue cuts the tile along the columns of the matmul. If they are along the rows of
     // the stored tile, a piece has several panels.
     Type piece = tile;
@@ -205,6 +214,7 @@ struct State {
     Op *copy = builder.create(Opcode::tma_store_, operands);
     erase(store);
     rewrite_addend(*copy, piece);
+    return true;
   }
 
   // Whether TMA can load pieces of the tile to a buffer for pieces of a stored tile. TMA stores
@@ -250,43 +260,70 @@ struct State {
   }
 };
 
-} // namespace
-
-void lower_to_tma(Function &fn, const Schedule &schedule) {
-  if (!schedule.is_warp_specialized() || schedule.producer_warps)
-    return;
-  std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
-  assert(matmul && "candidate_schedules has looked");
-  State state{fn};
+// The operands of a matmul. One of them may be shared by the blocks of a cluster, and rows outside of
+// a tensor may be left out.
+void load_matmul(State &state, MatmulLoop &matmul, const Schedule &schedule) {
+  Function &fn = state.fn;
   std::optional<SharedOperand> shared;
   if (schedule.multicast > 1)
-    shared = find_shared_operand(*matmul);
-  const bool is_clipped[] = {is_clipped_to_operand(fn, *matmul, 0),
-                             is_clipped_to_operand(fn, *matmul, 1)};
+    shared = find_shared_operand(matmul);
+  const bool is_clipped[] = {is_clipped_to_operand(fn, matmul, 0),
+                             is_clipped_to_operand(fn, matmul, 1)};
   for (int i : {0, 1}) {
-    const LoadedOperand &operand = matmul->operands[i];
+    const LoadedOperand &operand = matmul.operands[i];
     const Type tile = operand.load->result()->type;
-    if (auto access =
-            tensor_access(operand.load->operand(0), operand.load->operand_or_null(1)).access;
-        access && bytes_of(tile.elem) == 2)
-      state.strides_of_operands.insert(state.strides_of_operands.end(), access->strides.begin(),
-                                       access->strides.end());
+    state.remember_strides(*operand.load);
     Op *map = state.rewrite_load(
         operand.load, tile, shared && shared->operand == i ? schedule.multicast : 1,
         is_clipped[i] ? std::optional(int(operand.perm[size_t(i)])) : std::nullopt);
     if (tile.elem == Elem::f32) // rounds; the tensor cores would truncate
       map->set(attr::tf32_);
   }
+}
+
+// The result of the loop around `dot` that is its accumulator; null: it is none.
+const Value *accumulator_of(const Op &dot) {
+  const Op *loop = dot.parent->parent;
+  if (!loop || !loop->is(Opcode::for_loop_))
+    return nullptr;
+  const std::vector<Value *> &next = dot.parent->terminator()->operands;
+  auto carried = std::find(next.begin(), next.end(), dot.result());
+  return carried == next.end() ? nullptr : loop->results[size_t(carried - next.begin())];
+}
+
+} // namespace
+
+void lower_to_tma(Function &fn, const Schedule &schedule) {
+  if (!schedule.is_warp_specialized() || schedule.producer_warps)
+    return;
+  State state{fn};
+  std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
+  const bool is_matmul = matmul.has_value();
+  if (is_matmul) {
+    load_matmul(state, *matmul, schedule);
+  } else {
+    for (const OperandLoad &operand : operand_loads(fn)) {
+      state.remember_strides(*operand.load);
+      state.rewrite_load(operand.load, operand.load->result()->type);
+    }
+  }
   if (schedule.split_k > 1 || schedule.partials)
     return; // threads store split-K partials and their sum
   std::vector<Op *> stores;
+  std::vector<const Value *> accumulators;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::store_))
       stores.push_back(&op);
+    if (op.is(Opcode::dot_))
+      if (const Value *accumulator = accumulator_of(op))
+        accumulators.push_back(accumulator);
   });
   for (Op *store : stores)
-    state.rewrite_store(store, matmul->dot->result()->type.shape,
-                        matmul->loop->results[matmul->carried]);
+    for (const Value *accumulator : accumulators)
+      // In a matmul, other stored tiles of this shape get the layout of the accumulator.
+      if ((is_matmul || is_from_transposed_accumulator(store->operand(1), accumulator)) &&
+          state.rewrite_store(store, *accumulator))
+        break;
 }
 
 } // namespace tritonc

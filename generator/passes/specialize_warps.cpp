@@ -124,8 +124,9 @@
 //          same number of mainloop iterations in each program.
 // Ensures: the matmul is a wgmma_ss, several wgmma_rs, or a dot of shared_loads. The tma_loads or
 //          loads of the operands have no use any more.
-// Limits:  nothing happens unless the schedule is warp-specialized. For such a schedule
-//          can_specialize must hold (schedule/legality.h): candidate_schedules checks it.
+// Limits:  nothing happens unless the schedule is warp-specialized and the kernel has one dot; see
+//          specialize_loads for several. For such a schedule can_specialize must hold
+//          (schedule/legality.h): candidate_schedules checks it.
 //
 // Tested by tests/unit/passes/specialize_warps/ and specialize_warps_test.cpp.
 
@@ -136,6 +137,7 @@
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
 #include "ir/builder.h"
+#include "passes/partitions.h"
 #include "passes/tile_slices.h"
 
 #include <algorithm>
@@ -151,16 +153,6 @@ constexpr int64_t max_stages = 8;
 
 // Bytes along K of one wgmma. Four slices in flight hide the latency of loading a slice.
 constexpr int64_t bytes_of_slice = 32, max_slices_under_way = 4;
-
-// Registers per thread. Consumer warps need many; a thread that only starts TMA copies needs few.
-// The producers must release as many registers as the consumers take, or no warp gets any. Three
-// warpgroups start with 168 registers per thread, four with 128. Blocks with other numbers of warps
-// have enough and move none.
-struct Registers {
-  int multiplying_warps, producer_warps; // 0 producer warps: TMA
-  int64_t to_multiply, to_copy;
-};
-constexpr Registers divisions[] = {{8, 0, 232, 40}, {8, 4, 176, 152}, {8, 8, 104, 152}};
 
 // Bytes of a piece per producer thread. A thread holds two pieces: it stores one while the next one
 // loads. Each element takes a register until two elements are packed into one.
@@ -190,7 +182,6 @@ struct State {
 
   // Only whole warpgroups move registers.
   int64_t producer_warps() const {
-    constexpr int64_t warps_of_warpgroup = 4;
     return copies_by_threads() ? schedule.producer_warps : gpu.has_wgmma ? warps_of_warpgroup : 1;
   }
 
@@ -637,24 +628,6 @@ struct State {
 
   // --- The split ---
 
-  // The operations that stay at the top: those of the host, and what they are computed from.
-  std::set<const Op *> host_side() {
-    std::set<const Op *> top;
-    for (const Op *op : fn.body->ops)
-      if (is_hidden(*op) || op->is(Opcode::launch_blocks_))
-        add_with_operands(op, top);
-    return top;
-  }
-
-  // Without this the first copy waits for its map, half a microsecond. Meanwhile the block
-  // initializes the mbarriers.
-  void prefetch_maps(Builder &builder) {
-    std::vector<Op *> ops = fn.body->ops;
-    for (const Op *op : ops)
-      if (op->is(Opcode::tensor_map_))
-        builder.create(Opcode::tma_prefetch_, {op->results[0]});
-  }
-
   void run() {
     location = matmul.dot->location;
     warpgroups = matmul.dot->get(attr::warpgroups_);
@@ -663,17 +636,10 @@ struct State {
     while (outermost->parent != fn.body)
       outermost = outermost->parent->parent;
 
-    std::set<const Op *> top = host_side();
-    std::vector<Op *> rest, ops = std::move(fn.body->ops);
-    fn.body->ops.clear();
-    for (Op *op : ops)
-      (top.count(op) ? fn.body->ops : rest).push_back(op);
-    Op *end = rest.back(); // return
-    rest.pop_back();
-
+    DeviceOps device = take_device_ops(fn);
     Builder builder(fn, fn.body);
     builder.set_location(location);
-    prefetch_maps(builder);
+    prefetch_maps(builder, fn);
     make_buffers(builder);
     Op *parts = builder.create(Opcode::warp_specialize_, {});
     Block *workers = fn.new_block(parts), *producer = fn.new_block(parts);
@@ -688,27 +654,18 @@ struct State {
       parts->set(attr::cluster_, schedule.multicast);
       builder.create(Opcode::cluster_barrier_, {});
     }
-    for (const Registers &division : divisions)
-      if (!is_by_warps() && division.multiplying_warps == fn.warps * groups() &&
-          division.producer_warps == schedule.producer_warps)
-        parts->set(attr::registers_, std::vector<int64_t>{division.to_multiply, division.to_copy});
-    fn.body->ops.push_back(end);
+    if (!is_by_warps())
+      set_registers(*parts, fn.warps * int(groups()), schedule.producer_warps);
+    fn.body->ops.push_back(device.end);
 
-    Copies copies;
-    for (const Op *op : top)
-      for (Value *result : op->results)
-        copies[result] = result;
     Builder copying(fn, producer);
     copying.set_location(location);
-    copy_loop(copying, *outermost, copying.i32(0), copies);
+    copy_loop(copying, *outermost, copying.i32(0), device.copies_of_host_ops);
     copying.yield({});
 
     Builder multiplying(fn, workers);
     Value *start = multiplying.i32(0);
-    for (Op *op : rest) {
-      op->parent = workers;
-      workers->ops.push_back(op);
-    }
+    move_to(*workers, device.ops);
     Builder(fn, workers).yield({});
     if (groups() > 1)
       multiply_in_turns(outermost);
@@ -748,9 +705,8 @@ int64_t fitting_stages(Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
 void specialize_warps(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   if (!schedule.is_warp_specialized())
     return;
-  std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
-  assert(matmul && "candidate_schedules has looked");
-  State{fn, gpu, schedule, *matmul}.run();
+  if (std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found)
+    State{fn, gpu, schedule, *matmul}.run();
 }
 
 } // namespace tritonc

@@ -104,9 +104,9 @@ using namespace ir;
 
 namespace {
 
-// The matmul from which the output tiles are computed.
+// A matmul from which output tiles are computed.
 struct Product {
-  const Op *op;             // wgmma_ss, wgmma_rs or dot
+  const Op *op;             // wgmma_ss, wgmma_rs, wgmma_wait or dot
   const Value *accumulator; // of a dot; null = the result of a wgmma_wait
 
   const Shape &shape() const { return op->result()->type.shape; }
@@ -120,6 +120,31 @@ const Value *accumulator_after_loop(const Op &dot) {
   const std::vector<Value *> &next = dot.parent->terminator()->operands;
   auto carried = std::find(next.begin(), next.end(), dot.result());
   return dot.parent->parent->results[size_t(carried - next.begin())];
+}
+
+// The wgmma_wait that `tile` is computed from, element by element; null: none.
+const Op *wait_before(const Value *tile, std::set<const Value *> &seen) {
+  const Op *op = tile->op;
+  if (!op || !seen.insert(tile).second)
+    return nullptr;
+  if (op->is(Opcode::wgmma_wait_))
+    return op;
+  std::vector<const Value *> sources(op->operands.begin(), op->operands.end());
+  if (op->is(Opcode::for_loop_))
+    sources.push_back(op->blocks[0]->terminator()->operand(size_t(tile->index)));
+  for (const Value *source : sources)
+    if (element_count(source->type.shape) == element_count(tile->type.shape))
+      if (const Op *found = wait_before(source, seen))
+        return found;
+  return nullptr;
+}
+
+// The matmul that `store` stores a result of, if it has another shape than the last one; otherwise
+// `last`.
+Product product_of(const Op &store, const Product &last) {
+  std::set<const Value *> seen;
+  const Op *wait = last.accumulator ? nullptr : wait_before(store.operand(1), seen);
+  return wait && wait->result()->type.shape != last.shape() ? Product{wait, nullptr} : last;
 }
 
 // The slices of the tile that `store` stores, cut along `axis` into pieces of the shape `piece`.
@@ -364,16 +389,16 @@ void stage_epilogue(Function &fn, const Schedule &schedule) {
   if (!matmul || is_in_parts)
     return;
   std::erase_if(stored, [&](const Op *store) {
-    std::optional<int> columns = matmul->axis_of_columns(store->operand(1));
+    std::optional<int> columns = product_of(*store, *matmul).axis_of_columns(store->operand(1));
     return !columns || piece_of_store(*store, *columns).empty();
   });
   std::vector<Op *> all = staged;
   all.insert(all.end(), stored.begin(), stored.end());
   const SlicedTiles sliced(fn, all);
   for (Op *store : staged)
-    stage(fn, store, *matmul, sliced, schedule.epilogue_stages);
+    stage(fn, store, product_of(*store, *matmul), sliced, schedule.epilogue_stages);
   for (Op *store : stored)
-    cut(fn, store, *matmul, sliced);
+    cut(fn, store, product_of(*store, *matmul), sliced);
   if (staged.empty())
     return;
   // TMA must have read the pieces before the block ends and its shared memory is freed.

@@ -6,6 +6,7 @@
 //     legality                  the requirements on a matmul
 //     cost_model                the cost of launches, from measured tiles
 //     elementwise_cost_model    the cost of launches without a matmul
+//     loop_cost_model           the cost of launches whose loops have several dots
 //     batched                   several programs per block, without a matmul
 //     split_k                   several blocks per program of a matmul: two launches
 //     split_loop                several blocks per program, without a matmul: two launches
@@ -125,15 +126,17 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
   Function aligned = clone(canonical);
   align_tiles(aligned);
   std::optional<Candidate> baseline = one_program_schedule(aligned, {}, traffic, gpu);
-  if (!baseline) {
-    std::optional<Candidate> by_wgmma = wgmma_schedule(canonical, gpu);
-    return by_wgmma ? std::vector<Candidate>{*by_wgmma, {}} : std::vector<Candidate>{{}};
-  }
   std::vector<Candidate> candidates;
   auto add = [&](std::optional<Candidate> candidate) {
     if (candidate)
       candidates.push_back(std::move(*candidate));
   };
+  if (!baseline) {
+    add(specialized_loads_schedule(canonical, gpu));
+    add(wgmma_schedule(canonical, gpu));
+    candidates.push_back({});
+    return candidates;
+  }
   append(candidates, batched_schedules(canonical, traffic, gpu));
   for (int64_t iterations : unrolled_iterations)
     if (Function once = clone(aligned);

@@ -8,6 +8,7 @@
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
 #include "passes/select_mma.h"
+#include "passes/specialize_loads.h"
 #include "passes/specialize_warps.h"
 #include "passes/tile_slices.h"
 
@@ -56,8 +57,7 @@ bool is_better_swapped(const MatmulLoop &matmul) {
   return fits_registers(matmul.dot->operand(0)->type.elem) && along_k[0] && !along_k[1];
 }
 
-bool fits_copies(const Function &fn, const MatmulLoop &matmul, int number, const Gpu &gpu) {
-  const LoadedOperand &operand = matmul.operands[number];
+bool fits_copies(const Function &fn, const LoadedOperand &operand, int number, const Gpu &gpu) {
   const Op &load = *operand.load;
   const Value *other = load.operand_or_null(2);
   std::optional<TensorAccess> access =
@@ -97,19 +97,28 @@ bool is_stored_to(Function &fn, const Value *pointers) {
   return found;
 }
 
-bool can_be_followed(Function &fn, const MatmulLoop &matmul) {
+namespace {
+
+// Whether a producer can repeat the load, and the loops around it.
+bool can_be_followed(Function &fn, const Op &load) {
   std::set<const Value *> counters;
-  for (const Op *loop = matmul.loop; loop; loop = loop->parent->parent)
+  for (const Op *loop = load.parent->parent; loop; loop = loop->parent->parent) {
+    if (!loop->is(Opcode::for_loop_))
+      return false;
     counters.insert(loop->blocks[0]->arguments[0]);
-  for (const Op *loop = matmul.loop; loop; loop = loop->parent->parent)
+  }
+  for (const Op *loop = load.parent->parent; loop; loop = loop->parent->parent)
     if (!can_clone(loop->operand(0), fn.body, counters))
       return false;
-  return std::all_of(std::begin(matmul.operands), std::end(matmul.operands),
-                     [&](const LoadedOperand &operand) {
-                       const Value *mask = operand.load->operand_or_null(1);
-                       return can_clone(operand.load->operand(0), fn.body, counters) &&
-                              (!mask || can_clone(mask, fn.body, counters));
-                     });
+  return std::all_of(load.operands.begin(), load.operands.end(),
+                     [&](const Value *operand) { return can_clone(operand, fn.body, counters); });
+}
+
+} // namespace
+
+bool can_be_followed(Function &fn, const MatmulLoop &matmul) {
+  return can_be_followed(fn, *matmul.operands[0].load) &&
+         can_be_followed(fn, *matmul.operands[1].load);
 }
 
 bool is_same_in_all_programs(const MatmulLoop &matmul) {
@@ -126,10 +135,71 @@ bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
     return false;
   for (int number : {0, 1})
     if (!(schedule.producer_warps ? fits_copies_by_threads(fn, *matmul, number)
-                                  : fits_copies(fn, *matmul, number, gpu)) ||
+                                  : fits_copies(fn, matmul->operands[number], number, gpu)) ||
         is_stored_to(fn, matmul->operands[number].load->operand(0)))
       return false;
   return true;
+}
+
+namespace {
+
+// Whether wgmma can multiply `dot`, from tiles that TMA loads and from an A that is computed in
+// registers. `loaded`: the operands that TMA loads.
+bool fits_loaded_operands(const Op &dot, const Schedule &schedule,
+                          const std::set<std::pair<const Op *, size_t>> &loaded) {
+  const Value *left = dot.operand(0);
+  const bool is_computed = left->op && left->op->parent == dot.parent && left->op->blocks.empty() &&
+                           info(left->op->code).effect == Effect::pure &&
+                           !left->op->is(Opcode::trans_) && bits_of(left->type.elem) == 16;
+  return fits_wgmma(dot, schedule) && loaded.count({&dot, 1}) &&
+         (loaded.count({&dot, 0}) || is_computed);
+}
+
+// Whether `op` is directly in a loop with a dot.
+bool is_beside_dot(const Op &op) {
+  return op.parent->parent && std::any_of(op.parent->ops.begin(), op.parent->ops.end(),
+                                          [](const Op *other) { return other->is(Opcode::dot_); });
+}
+
+} // namespace
+
+bool can_specialize_loads(Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  if (!gpu.has_wgmma || has_own_order(fn))
+    return false;
+  const std::vector<OperandLoad> loads = operand_loads(fn);
+  std::set<std::pair<const Op *, size_t>> loaded;
+  std::set<const Op *> by_tma;
+  for (const OperandLoad &operand : loads) {
+    const Op &load = *operand.load;
+    by_tma.insert(&load);
+    if (!can_be_followed(fn, load) || is_stored_to(fn, load.operand(0)) ||
+        bytes_of(load.result()->type.elem) > 2)
+      return false;
+    for (const OperandUse &use : operand.uses) {
+      if (!fits_copies(fn, {operand.load, use.perm}, int(use.operand), gpu))
+        return false;
+      loaded.insert({use.dot, use.operand});
+    }
+  }
+  bool fits = true, has_mainloop = false;
+  int64_t warpgroups = 0; // of the dots so far
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::dot_)) {
+      fits &= fits_loaded_operands(op, schedule, loaded);
+      // They divide the rows of each dot.
+      const int64_t of_dot = warpgroups_of(op.result()->type.shape, schedule);
+      fits &= !warpgroups || of_dot == warpgroups;
+      warpgroups = of_dot;
+      has_mainloop |= is_beside_dot(op);
+      for (const Op *around = op.parent->parent; around; around = around->parent->parent)
+        fits &= around->is(Opcode::for_loop_);
+    }
+    const Effect effect = info(op.code).effect;
+    if ((effect == Effect::read || effect == Effect::write || effect == Effect::io) &&
+        !by_tma.count(&op))
+      fits &= !is_beside_dot(op);
+  });
+  return fits && has_mainloop && fitting_stages(fn, loads, gpu, schedule) >= 2;
 }
 
 namespace {

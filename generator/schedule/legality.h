@@ -33,10 +33,10 @@ bool fits_registers(ir::Elem elem);
 /// Whether only B must come from registers. That requires swap_operands.
 bool is_better_swapped(const MatmulLoop &matmul);
 
-/// Whether TMA can load operand `number`, and the tensor cores can read it. In shared memory they
-/// read operands that are contiguous along K or have 16-bit elements. A of wgmma can also come from
-/// registers.
-bool fits_copies(const ir::Function &fn, const MatmulLoop &matmul, int number, const Gpu &gpu);
+/// Whether TMA can load `operand`, which is A (`number` 0) or B, and the tensor cores can read it. In
+/// shared memory they read operands that are contiguous along K or have 16-bit elements. A of wgmma
+/// can also come from registers.
+bool fits_copies(const ir::Function &fn, const LoadedOperand &operand, int number, const Gpu &gpu);
 
 /// Whether producer warps can load operand `number` element by element, and store it in the layout
 /// of the tensor cores.
@@ -60,6 +60,10 @@ bool can_be_followed(ir::Function &fn, const MatmulLoop &matmul);
 /// Whether the kernel can be warp-specialized with enough stages. `schedule` gives the producer
 /// warps, the consumer groups and the epilogue stages.
 bool can_specialize(ir::Function &fn, const Gpu &gpu, const Schedule &schedule);
+
+/// The same for a kernel with any dots in loops: TMA loads their operands, but for an A that is
+/// computed. Nothing else in such a loop accesses memory.
+bool can_specialize_loads(ir::Function &fn, const Gpu &gpu, const Schedule &schedule);
 
 /// Whether a launch may find that TMA cannot load or store a view: its alignment depends on the
 /// arguments.

@@ -17,6 +17,7 @@
 #include "passes/specialize_warps.h"
 #include "schedule/candidates.h"
 #include "schedule/legality.h"
+#include "schedule/warp_specialized.h"
 
 #include <algorithm>
 
@@ -84,8 +85,11 @@ std::optional<MissedSchedule> find_missed_schedule(const Function &source, const
     return MissedSchedule{RejectReason::gpu};
   Function fn = canonical_form(source);
   MatmulLoopResult matmul = find_matmul_loop(fn);
-  if (!matmul.found)
+  if (!matmul.found) {
+    if (specialized_loads_schedule(fn, gpu))
+      return std::nullopt;
     return missed_of(matmul.why);
+  }
   if (!is_in_loops_only(*matmul.found))
     return MissedSchedule{RejectReason::loops};
   if (has_own_order(fn))

@@ -10,11 +10,14 @@
 #include "analysis/grid_axes.h"
 #include "passes/coarsen_programs.h"
 #include "passes/lower_to_tma.h"
+#include "passes/partitions.h"
 #include "passes/remove_dead_code.h"
+#include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/split_k_in_cluster.h"
 #include "passes/swap_operands.h"
 #include "schedule/legality.h"
+#include "schedule/loop_cost_model.h"
 #include "schedule/split_k.h"
 
 #include <algorithm>
@@ -210,6 +213,44 @@ std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
   if (!candidates.empty() && !candidates[0].cost)
     candidates.resize(1);
   return candidates;
+}
+
+namespace {
+
+// Registers of a consumer thread: the accumulators of all dots in loops, the operands that it
+// computes, and others for addresses and for values of each row.
+int64_t registers_of_loops(const Function &canonical, const Gpu &gpu, const Schedule &schedule) {
+  constexpr int64_t others = 32, register_bytes = 4;
+  Function tried = clone(canonical);
+  select_mma(tried, gpu, schedule);
+  int64_t bytes = 0; // of all threads
+  for_each_op(*tried.body, [&](const Op &op) {
+    if (!op.is(Opcode::dot_) || !op.parent->parent)
+      return;
+    const Value *left = op.operand(0);
+    bytes += op.result()->type.elements() * bytes_of(op.result()->type.elem);
+    if (left->op && left->op->parent == op.parent && !left->op->is(Opcode::load_) &&
+        !left->op->is(Opcode::trans_))
+      bytes += left->type.elements() * bytes_of(left->type.elem);
+  });
+  return bytes / register_bytes / (32 * tried.warps) + others;
+}
+
+} // namespace
+
+std::optional<Candidate> specialized_loads_schedule(const Function &canonical, const Gpu &gpu) {
+  constexpr int max_blocks = 3;
+  for (int blocks = max_blocks; blocks > 0; blocks--) {
+    const Schedule schedule{.kind = Schedule::Kind::warp_specialized, .blocks_per_sm = blocks};
+    Function tried = clone(canonical);
+    if (!can_specialize_loads(tried, gpu, schedule))
+      continue;
+    select_mma(tried, gpu, schedule);
+    const ThreadRegisters registers = registers_beside_one_thread(tried.warps, blocks, gpu);
+    if (blocks == 1 || registers_of_loops(canonical, gpu, schedule) <= registers.of_consumer)
+      return Candidate{.schedule = schedule, .cost = cost_of_loops(canonical, schedule, gpu)};
+  }
+  return std::nullopt;
 }
 
 } // namespace tritonc

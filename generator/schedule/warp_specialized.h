@@ -20,4 +20,10 @@ std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
                                                   std::span<const MeasuredTile> tiles,
                                                   const Gpu &gpu);
 
+/// One program per block, and up to three blocks per SM, for kernels whose loops have other dots than
+/// a matmul's: several, of computed operands, or with accumulators that the loop changes. TMA loads
+/// their operands. Nothing if the function cannot have this schedule. `canonical` is a result of
+/// canonical_form.
+std::optional<Candidate> specialized_loads_schedule(const ir::Function &canonical, const Gpu &gpu);
+
 } // namespace tritonc

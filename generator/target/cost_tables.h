@@ -76,6 +76,16 @@ struct ElementwiseTimes {
   int64_t cluster_elements; // least elements of the largest tile of a program of a cluster
 };
 
+/// The times of warp-specialized loops of any dots.
+struct LoopTimes {
+  int64_t launch;         // ns, once
+  int64_t rest;           // ns of a wave, before and after the loops
+  double of_thread_alone; // ns of a wave, per operation of one thread
+  double of_element;      // ns of an SM, per operation on an element
+  double multiplied;      // ns of an SM, per multiplication of two elements
+  int64_t bytes_per_ns;   // of an SM, before and after the loops
+};
+
 struct CostTables {
   std::span<const MeasuredTile> by_tma;              // warp-specialized, TMA and wgmma
   std::span<const MeasuredTile> by_threads;          // warp-specialized, producer warps without TMA
@@ -89,6 +99,7 @@ struct CostTables {
   MeasuredCopies gathered;        // by cp.async, multiplied by wgmma
   MeasuredCopies gathered_copies; // of gathered operands, through registers
   ElementwiseTimes elementwise;
+  LoopTimes loops;
 
   int64_t launch;                    // ns before a warp-specialized kernel starts
   int64_t bytes_per_ns;              // memory bandwidth of warp-specialized blocks

@@ -364,6 +364,38 @@ Run gated(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
+// Whole tiles of C = A B and D = A E, where D has half as many columns as C.
+Run two_results(const Variant &variant, std::mt19937 &random, int steps) {
+  const int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN");
+  const int64_t k = steps * variant.number("TK");
+  Run run;
+  run.text = "K=" + std::to_string(k);
+  const Numbers type = {variant.type()};
+  Matrix a = add_matrix(run.memory, "A", type, m, k, k + 8, &random);
+  Matrix b = add_matrix(run.memory, "B", type, k, n, n + 8, &random);
+  Matrix e = add_matrix(run.memory, "E", type, k, n / 2, n / 2 + 8, &random);
+  Matrix c = add_matrix(run.memory, "C", {Elem::f32}, m, n, n + 4, nullptr);
+  Matrix d = add_matrix(run.memory, "D", {Elem::f32}, m, n / 2, n / 2 + 4, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  for (const Matrix &matrix : {a, b, e, c, d})
+    run.launch.arguments.push_back(Element::pointer(matrix.buffer));
+  for (int64_t number : {m, n, k, a.ld, b.ld, e.ld, c.ld, d.ld})
+    run.launch.arguments.push_back(integer(number));
+  run.check = [=](const Memory &memory) {
+    auto product = [&](const Matrix &right) {
+      return [&memory, &right, a, k](int64_t row, int64_t column) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; i++)
+          sum += value_at(memory, a, row, i) * value_at(memory, right, i, column);
+        return sum;
+      };
+    };
+    const std::string wrong = check_matrix(memory, c, product(b));
+    return wrong.empty() ? check_matrix(memory, d, product(e)) : wrong;
+  };
+  return run;
+}
+
 // Each program gathers its elements of A: the factor of B[term, n] in row m of C is the element of
 // A at place(m, term, M, K). The rows of A have a gap behind K elements. `taps`: rows of B / K. M
 // is not a multiple of the tile.
@@ -466,6 +498,7 @@ std::vector<TestKernel> more_products() {
       {"tests/test_kernels/residual_matmul.tc", false, products<residual>, any},
       {"tests/test_kernels/rotated_matmul.tc", false, products<rotated>, any},
       {"tests/test_kernels/scaled_matmul.tc", false, products<scaled>, any, Schedules::plain},
+      {"tests/test_kernels/two_products.tc", false, products<two_results>, any, Schedules::plain},
   };
   for (TestKernel &test_kernel : list)
     test_kernel.locks = test_kernel.file == "kernels/matmul_split.tc";

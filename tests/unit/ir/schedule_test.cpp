@@ -70,6 +70,11 @@ TEST_CASE("text_of: shows the differences within one kind") {
   schedule = warp_specialized();
   schedule.producer_warps = 4;
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, without TMA");
+  // Without the tile of a matmul.
+  schedule = {.kind = Schedule::Kind::warp_specialized, .blocks_per_sm = 2};
+  CHECK(text_of(schedule) == "warp-specialized, 2 blocks per SM");
+  schedule.blocks_per_sm = 1;
+  CHECK(text_of(schedule) == "warp-specialized");
   schedule = warp_specialized();
   schedule.stream_k = true;
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, stream-K");

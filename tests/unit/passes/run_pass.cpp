@@ -29,6 +29,7 @@
 #include "passes/lower_layout_conversions.h"
 #include "passes/lower_to_tma.h"
 #include "passes/make_persistent.h"
+#include "passes/overlap_dots.h"
 #include "passes/pipeline_loops.h"
 #include "passes/precompute_reciprocals.h"
 #include "passes/prefetch_dot_operands.h"
@@ -39,9 +40,11 @@
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/share_comparisons.h"
+#include "passes/specialize_loads.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
+#include "passes/split_loop_at_condition.h"
 #include "passes/split_loops_in_cluster.h"
 #include "passes/split_reductions.h"
 #include "passes/stage_epilogue.h"
@@ -107,6 +110,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(lower_layout_conversions),
       PASS(lower_to_tma),
       PASS(make_persistent),
+      PASS(overlap_dots),
       PASS(pipeline_loops),
       PASS(precompute_reciprocals),
       PASS(prefetch_dot_operands),
@@ -118,9 +122,11 @@ const std::map<std::string_view, Run> &passes() {
       PASS(select_mma),
       PASS(set_k_tile),
       PASS(share_comparisons),
+      PASS(specialize_loads),
       PASS(specialize_warps),
       PASS(split_dots_along_k),
       PASS(split_k_in_cluster),
+      PASS(split_loop_at_condition),
       PASS(split_loops_in_cluster),
       PASS(split_reductions),
       PASS(stage_epilogue),

@@ -827,9 +827,47 @@ TEST_CASE("candidate_schedules: rejects an accumulator used in the loop") {
                                "%half = cast %d : f16[64,64]\n store %vb, %half\n yield %d")));
 }
 
-TEST_CASE("candidate_schedules: rejects two matmuls") {
-  CHECK_FALSE(specializes(
-      with(matmul_kernel(), "yield %d", "%d2 = dot %a, %b, %d : f32[64,64]\n yield %d2")));
+namespace {
+
+// The matmul kernel with `code` in place of its only dot. Then the loop is no matmul loop.
+std::string other_dots(const std::string &code) {
+  return with(matmul_kernel(), "%d = dot %a, %b, %acc : f32[64,64]", code);
+}
+const std::string two_dots = "%c = dot %a, %b, %acc : f32[64,64]\n"
+                             "%half = cast %c : f16[64,64]\n"
+                             "%d = dot %half, %b, %acc : f32[64,64]";
+
+} // namespace
+
+TEST_CASE("candidate_schedules: TMA loads the operands of any dots") {
+  CHECK(names(other_dots(two_dots)) ==
+        std::vector<std::string>{"warp-specialized, 3 blocks per SM"});
+  // An accumulator that the loop changes.
+  CHECK(specializes(
+      other_dots("%more = add %acc, %acc : f32[64,64]\n%d = dot %a, %b, %more : f32[64,64]")));
+  CHECK_FALSE(specializes(other_dots(two_dots), "80"));
+  CHECK_FALSE(specializes(other_dots(two_dots), "120"));
+}
+
+TEST_CASE("candidate_schedules: rejects other dots than those of loaded tiles and a computed A") {
+  // B is computed.
+  CHECK_FALSE(specializes(other_dots("%c = dot %a, %b, %acc : f32[64,64]\n"
+                                     "%half = cast %c : f16[64,64]\n"
+                                     "%d = dot %a, %half, %acc : f32[64,64]")));
+  // A loaded tile has another use.
+  CHECK_FALSE(specializes(other_dots(two_dots + "\n%e = neg %b : f16[64,64]\nstore %vb, %e")));
+  // A transposed A does not have the layout of registers.
+  CHECK_FALSE(specializes(other_dots("%c = dot %a, %b, %acc : f32[64,64]\n"
+                                     "%half = cast %c : f16[64,64]\n"
+                                     "%turned = trans %half {perm = [1,0]} : f16[64,64]\n"
+                                     "%d = dot %turned, %b, %acc : f32[64,64]")));
+}
+
+TEST_CASE("candidate_schedules: rejects other memory accesses beside several dots") {
+  CHECK_FALSE(
+      specializes(other_dots(two_dots + "\n%at = view %C, %one, %ldc, %one : view<f16>[64,64]\n"
+                                        "store %at, %half")));
+  CHECK_FALSE(specializes(with(other_dots(two_dots), "return", "barrier\n return")));
 }
 
 TEST_CASE("candidate_schedules: accepts only for loops around the matmul") {

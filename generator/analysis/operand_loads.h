@@ -1,0 +1,27 @@
+// Finds the loaded tiles that dots can read from shared memory.
+
+#pragma once
+
+#include "ir/ir.h"
+
+#include <vector>
+
+namespace tritonc {
+
+/// A dot that has a loaded tile, or its transpose, as an operand.
+struct OperandUse {
+  ir::Op *dot = nullptr;
+  size_t operand = 0;        // 0: A, 1: B
+  std::vector<int64_t> perm; // axis d of the operand is axis perm[d] of the loaded tile
+};
+
+/// A load or tma_load whose tile nothing but dots uses.
+struct OperandLoad {
+  ir::Op *load = nullptr;
+  std::vector<OperandUse> uses; // at least one
+};
+
+/// All such loads, in the order of the program.
+std::vector<OperandLoad> operand_loads(ir::Function &fn);
+
+} // namespace tritonc
