@@ -33,6 +33,7 @@
 #include "passes/lower_layout_conversions.h"
 #include "passes/lower_to_tma.h"
 #include "passes/make_persistent.h"
+#include "passes/order_programs.h"
 #include "passes/overlap_dots.h"
 #include "passes/pipeline_loops.h"
 #include "passes/precompute_reciprocals.h"
@@ -119,7 +120,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // It comes before split_loops_in_cluster, which changes the counters of the loops, and before
   // unroll_loops, which removes the loops. Then join_rows moves the rows of a block's
   // programs as one range. swizzle_programs gives blocks that run at the same time programs that
-  // share operands in the L2 cache.
+  // share operands in the L2 cache. order_programs starts the longest programs first.
   run("store_loop_partials", store_loop_partials, schedule);
   run("batch_programs", batch_programs, schedule);
   run("assign_programs_to_warps", assign_programs_to_warps, schedule);
@@ -129,6 +130,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("join_rows", join_rows, schedule);
   run("remove_dead_code", remove_dead_code);
   run("swizzle_programs", swizzle_programs, schedule);
+  run("order_programs", order_programs);
 
   // MMA: choose the instruction of every dot, and with it the number of warps. It comes after
   // swap_operands, because warps divide the rows of a matmul differently from its columns.

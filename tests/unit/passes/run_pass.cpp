@@ -29,6 +29,7 @@
 #include "passes/lower_layout_conversions.h"
 #include "passes/lower_to_tma.h"
 #include "passes/make_persistent.h"
+#include "passes/order_programs.h"
 #include "passes/overlap_dots.h"
 #include "passes/pipeline_loops.h"
 #include "passes/precompute_reciprocals.h"
@@ -110,6 +111,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(lower_layout_conversions),
       PASS(lower_to_tma),
       PASS(make_persistent),
+      PASS(order_programs),
       PASS(overlap_dots),
       PASS(pipeline_loops),
       PASS(precompute_reciprocals),

@@ -1,0 +1,11 @@
+// Starts the programs with the most iterations first. See order_programs.cpp.
+
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc {
+
+void order_programs(ir::Function &fn);
+
+} // namespace tritonc
