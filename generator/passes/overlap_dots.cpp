@@ -3,7 +3,7 @@
 //                                        %k0 = tma_load %m, %zero
 //                                        %s0 = dot %q, %k0, %none
 //                                        %p0 = exp2 %s0
-//     %sum = for_loop %n, %start {       %last, %p, %acc = for_loop max(%n, 1) - 1, %p0, %start {
+//     %sum = for_loop %n, %start {       %p2, %sum2 = for_loop max(%n, 1) - 1, %p0, %start {
 //       (%t, %acc)                         (%t, %p, %acc)
 //       %k = tma_load %m, %t               %k = tma_load %m, %t + 1
 //       %s = dot %q, %k, %none             %s = dot %q, %k, %none
@@ -13,7 +13,7 @@
 //       yield %d                           yield %p1, %d
 //     }                                  }
 //                                        %v1 = tma_load %w, max(%n, 1) - 1
-//                                        %d1 = dot %p, %v1, %acc
+//                                        %d1 = dot %p2, %v1, %sum2
 //                                        %sum = select %n > 0, %d1, %start
 //
 // The second dot waits for the first one and for the arithmetic between them. The tensor cores would
