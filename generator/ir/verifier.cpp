@@ -231,6 +231,9 @@ struct Verifier {
     if (op.is(Opcode::async_copy_)) {
       check(tile.is_view() || (tile.is_tile() && tile.is_pointer()),
             "async_copy reads a view or a tile of pointers");
+      check(!op.has(attr::axis_) || (tile.is_pointer() && op.get(attr::axis_) >= 0 &&
+                                     op.get(attr::axis_) < tile.rank()),
+            "{axis} is an axis of the pointers");
       check(op.operand(3)->type == Type::scalar(Elem::i1), "the copy condition is a scalar i1");
       if (const Value *mask = op.operand_or_null(4))
         check(mask->type.elem == Elem::i1 &&

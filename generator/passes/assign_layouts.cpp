@@ -770,6 +770,8 @@ struct State {
                                                        int(op->get(attr::vector_)), fn.warps));
     if (view->type.is_view())
       view->type = view->type.with_layout(layout);
+    else if (op->get(attr::vector_) > 1)
+      op->set(attr::axis_, int64_t(order[0]));
     demand_operand(op, 0, layout); // a tile of pointers
     demand_operand(op, 4, layout);
   }
