@@ -89,6 +89,15 @@ int panel_axis(const Function &fn, const MatmulLoop &matmul, int number) {
   return contiguous_axis(operand.load->operand(0), fn).value_or(int(along_k));
 }
 
+const Value *accumulator_after_loop(const Op &dot) {
+  const Op *loop = dot.parent->parent;
+  if (!loop || !loop->is(Opcode::for_loop_))
+    return nullptr;
+  const std::vector<Value *> &next = dot.parent->terminator()->operands;
+  auto carried = std::find(next.begin(), next.end(), dot.result());
+  return carried == next.end() ? nullptr : loop->results[size_t(carried - next.begin())];
+}
+
 namespace {
 
 std::optional<bool> is_from_transposed(const Value *tile, const Value *accumulator,

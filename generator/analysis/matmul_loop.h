@@ -42,6 +42,9 @@ bool is_gathered(const MatmulLoop &matmul);
 /// of its panel in shared memory: the contiguous axis, or K if no axis is contiguous.
 int panel_axis(const ir::Function &fn, const MatmulLoop &matmul, int number);
 
+/// The result of the loop around `dot` that is its accumulator; null: there is none.
+const ir::Value *accumulator_after_loop(const ir::Op &dot);
+
 /// Returns whether `tile`, computed element by element from the accumulator of a matmul, is
 /// computed from the accumulator's transpose. nullopt: it does not depend on an accumulator.
 /// `accumulator` is the result of the loop; null: any result of a wgmma_wait.

@@ -4,6 +4,7 @@
 
 #include "analysis/operand_loads.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tritonc {
@@ -50,6 +51,11 @@ std::vector<OperandLoad> operand_loads(Function &fn) {
       found.push_back(std::move(load));
   });
   return found;
+}
+
+bool has_dot(const Block &block) {
+  return std::any_of(block.ops.begin(), block.ops.end(),
+                     [](const Op *op) { return op->is(Opcode::dot_); });
 }
 
 } // namespace tritonc

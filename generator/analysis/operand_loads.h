@@ -24,4 +24,7 @@ struct OperandLoad {
 /// All such loads, in the order of the program.
 std::vector<OperandLoad> operand_loads(ir::Function &fn);
 
+/// Whether a dot is directly in `block`, not in a block inside it.
+bool has_dot(const ir::Block &block);
+
 } // namespace tritonc

@@ -281,16 +281,6 @@ void load_matmul(State &state, MatmulLoop &matmul, const Schedule &schedule) {
   }
 }
 
-// The result of the loop around `dot` that is its accumulator; null: it is none.
-const Value *accumulator_of(const Op &dot) {
-  const Op *loop = dot.parent->parent;
-  if (!loop || !loop->is(Opcode::for_loop_))
-    return nullptr;
-  const std::vector<Value *> &next = dot.parent->terminator()->operands;
-  auto carried = std::find(next.begin(), next.end(), dot.result());
-  return carried == next.end() ? nullptr : loop->results[size_t(carried - next.begin())];
-}
-
 } // namespace
 
 void lower_to_tma(Function &fn, const Schedule &schedule) {
@@ -315,7 +305,7 @@ void lower_to_tma(Function &fn, const Schedule &schedule) {
     if (op.is(Opcode::store_))
       stores.push_back(&op);
     if (op.is(Opcode::dot_))
-      if (const Value *accumulator = accumulator_of(op))
+      if (const Value *accumulator = accumulator_after_loop(op))
         accumulators.push_back(accumulator);
   });
   for (Op *store : stores)

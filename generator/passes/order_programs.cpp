@@ -23,6 +23,7 @@
 
 #include "passes/order_programs.h"
 
+#include "analysis/operand_loads.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -95,11 +96,6 @@ private:
   }
 };
 
-bool has_dot(const Op &loop) {
-  return std::any_of(loop.blocks[0]->ops.begin(), loop.blocks[0]->ops.end(),
-                     [](const Op *op) { return op->is(Opcode::dot_); });
-}
-
 // Lets the program with the last id along `axis` come first.
 void reverse(Function &fn, int64_t axis) {
   std::vector<Op *> ids;
@@ -123,7 +119,7 @@ void reverse(Function &fn, int64_t axis) {
 void order_programs(Function &fn) {
   std::vector<const Op *> loops;
   for_each_op(*fn.body, [&](const Op &op) {
-    if (op.is(Opcode::for_loop_) && has_dot(op))
+    if (op.is(Opcode::for_loop_) && has_dot(*op.blocks[0]))
       loops.push_back(&op);
   });
   for (int64_t axis : {0, 1, 2}) {

@@ -67,18 +67,16 @@ int64_t bytes_of_tile(const Op &load) {
   return load.result()->type.elements() * bytes_of(load.result()->type.elem);
 }
 
-// The loops around `op`.
-int loops_around(const Op &op) {
-  int loops = 0;
-  for (const Op *around = op.parent->parent; around; around = around->parent->parent)
-    loops += around->is(Opcode::for_loop_);
-  return loops;
+bool is_in_loop(const Op &op) {
+  const Op *around = op.parent->parent;
+  while (around && !around->is(Opcode::for_loop_))
+    around = around->parent->parent;
+  return around != nullptr;
 }
 
-bool has_dot(Op &loop) {
+bool contains_dot(Block &block) {
   bool found = false;
-  for (Block *block : loop.blocks)
-    for_each_op(*block, [&](const Op &op) { found |= op.is(Opcode::dot_); });
+  for_each_op(block, [&](const Op &op) { found |= op.is(Opcode::dot_); });
   return found;
 }
 
@@ -86,8 +84,9 @@ bool has_dot(Op &loop) {
 bool is_in_mainloop(const OperandLoad &load) {
   const Block &block = *load.load->parent;
   return block.parent && block.parent->is(Opcode::for_loop_) &&
-         std::none_of(block.ops.begin(), block.ops.end(),
-                      [](Op *op) { return op->is(Opcode::for_loop_) && has_dot(*op); });
+         std::none_of(block.ops.begin(), block.ops.end(), [](Op *op) {
+           return op->is(Opcode::for_loop_) && contains_dot(*op->blocks[0]);
+         });
 }
 
 // A tensor map whose tiles a channel passes.
@@ -102,7 +101,7 @@ struct TileChannel {
   bool reuses_stages() const {
     return int64_t(loads.size()) > stages ||
            std::any_of(loads.begin(), loads.end(),
-                       [](const OperandLoad &load) { return loops_around(*load.load) > 0; });
+                       [](const OperandLoad &load) { return is_in_loop(*load.load); });
   }
 };
 
@@ -345,7 +344,7 @@ private:
 
 int64_t fitting_stages(Function &fn, const std::vector<OperandLoad> &loads, const Gpu &gpu,
                        const Schedule &schedule) {
-  constexpr int64_t row_bytes = 128, small_things = 2 << 10, epilogue_stages = 2;
+  constexpr int64_t row_bytes = 128, small_things = 2 << 10; // as in specialize_warps
   // A tensor map may have several loads.
   std::map<const Value *, int64_t> in_mainloop, once;
   for (const OperandLoad &load : loads) {
@@ -357,7 +356,7 @@ int64_t fitting_stages(Function &fn, const std::vector<OperandLoad> &loads, cons
     if ((op.is(Opcode::store_) || op.is(Opcode::tma_store_)) && op.operand(1)->type.rank() == 2)
       rows = std::max(rows, op.operand(1)->type.shape[0]);
   });
-  int64_t of_stage = 0, others = small_things + epilogue_stages * row_bytes * rows;
+  int64_t of_stage = 0, others = small_things + schedule.epilogue_stages * row_bytes * rows;
   for (const auto &[tensor, bytes] : in_mainloop)
     of_stage += bytes;
   for (const auto &[tensor, bytes] : once)

@@ -31,6 +31,7 @@
 #include "passes/split_loop_at_condition.h"
 
 #include "analysis/affine.h"
+#include "analysis/operand_loads.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -142,9 +143,7 @@ void split_loop_at_condition(Function &fn, const Schedule &schedule) {
     return;
   std::vector<Op *> loops;
   for_each_op(*fn.body, [&](Op &op) {
-    if (op.is(Opcode::for_loop_) &&
-        std::any_of(op.blocks[0]->ops.begin(), op.blocks[0]->ops.end(),
-                    [](const Op *inner) { return inner->is(Opcode::dot_); }))
+    if (op.is(Opcode::for_loop_) && has_dot(*op.blocks[0]))
       loops.push_back(&op);
   });
   for (auto loop = loops.rbegin(); loop != loops.rend(); loop++) // inner loops first

@@ -115,13 +115,6 @@ struct Product {
   }
 };
 
-// The accumulator of `dot` after the loop around it.
-const Value *accumulator_after_loop(const Op &dot) {
-  const std::vector<Value *> &next = dot.parent->terminator()->operands;
-  auto carried = std::find(next.begin(), next.end(), dot.result());
-  return dot.parent->parent->results[size_t(carried - next.begin())];
-}
-
 // The wgmma_wait that `tile` is computed from, element by element; null: none.
 const Op *wait_before(const Value *tile, std::set<const Value *> &seen) {
   const Op *op = tile->op;

@@ -156,10 +156,7 @@ bool fits_loaded_operands(const Op &dot, const Schedule &schedule,
 }
 
 // Whether `op` is directly in a loop with a dot.
-bool is_beside_dot(const Op &op) {
-  return op.parent->parent && std::any_of(op.parent->ops.begin(), op.parent->ops.end(),
-                                          [](const Op *other) { return other->is(Opcode::dot_); });
-}
+bool is_beside_dot(const Op &op) { return op.parent->parent && has_dot(*op.parent); }
 
 } // namespace
 
