@@ -16,6 +16,7 @@
 #include "ir/printer.h"
 #include "jobs/collect_library.h"
 #include "jobs/job_list.h"
+#include "jobs/left_out.h"
 #include "jobs/limits.h"
 #include "jobs/translated_variant.h"
 #include "passes/pipeline.h"
@@ -354,6 +355,9 @@ struct Compilation {
       result.times.add(job.times);
       result.printed += job.printed;
     }
+    leave_out_variants(jobs, variants);
+    if (options.explain)
+      result.printed += explain_left_out(jobs, variants);
     report_jobs(options, jobs, variants, result);
     warn_of_full_cache();
     return result.code == ExitCode::ok && !stop_at_warnings(options, result);

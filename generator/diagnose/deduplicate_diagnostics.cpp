@@ -29,7 +29,8 @@ std::string text_of(const Remark &remark) {
 
 // Messages that count as equal although their numbers or tiles differ between variants.
 bool varies(Message id) {
-  return id == Message::shared_too_large || id == Message::spills || id == Message::bank_conflicts;
+  return id == Message::shared_too_large || id == Message::variant_left_out ||
+         id == Message::spills || id == Message::bank_conflicts;
 }
 
 // Messages that matter only if all variants have them: a mask may be always true in some variants.

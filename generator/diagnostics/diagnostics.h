@@ -120,10 +120,11 @@ struct DiagnosticList {
 
 /// Which warnings to report, and the max number of errors.
 struct DiagnosticOptions {
-  std::vector<std::string> off = {"bank-conflicts"}; // names of disabled warnings
-  std::vector<std::string> errors;                   // names of warnings to treat as errors
-  bool no_warnings = false;                          // disables all warnings
-  int max_errors = 20;                               // later errors are rarely useful; 0 = no limit
+  std::vector<std::string> off = {"bank-conflicts",
+                                  "variant-left-out"}; // names of disabled warnings
+  std::vector<std::string> errors;                     // names of warnings to treat as errors
+  bool no_warnings = false;                            // disables all warnings
+  int max_errors = 20; // later errors are rarely useful; 0 = no limit
 
   bool wants(const Diagnostic &message) const;
   /// Whether the message is a warning listed in `errors`.

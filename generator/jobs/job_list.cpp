@@ -53,6 +53,8 @@ KernelJob done_job(CachedKernel kernel, const KernelJob &like) {
   job.candidate.schedule = std::move(kernel.schedule);
   job.is_done = true;
   job.skip_reason = kernel.skip_reason;
+  job.skip_bytes = kernel.skip_bytes;
+  job.failure = std::move(kernel.too_large);
   job.warnings = std::move(kernel.warnings);
   job.image = std::move(kernel.image);
   return job;
@@ -152,7 +154,8 @@ void pack_kernel(CompileSession &session, std::vector<KernelJob> &jobs, size_t a
     job.failure = failure;
 }
 
-// Stores the new results in the cache: each kernel and GPU whose jobs all succeeded.
+// Stores the new results in the cache: each kernel and GPU whose jobs all succeeded, or need too much
+// shared memory.
 void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs) {
   bool is_changed = false;
   for (size_t begin = 0, end; begin < jobs.size(); begin = end) {
@@ -161,9 +164,12 @@ void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs)
     bool is_new = !jobs[begin].is_done, has_failed = false;
     for (size_t i = begin; i < end; i++) {
       const KernelJob &job = jobs[i];
-      has_failed |= job.failure.has_value();
+      const bool is_too_large = job.failure && job.failure->failure.id == Message::shared_too_large;
+      has_failed |= job.failure && !is_too_large;
       kernels.push_back({.schedule = job.candidate.schedule,
                          .skip_reason = job.skip_reason,
+                         .skip_bytes = job.skip_bytes,
+                         .too_large = job.failure,
                          .warnings = job.warnings,
                          .image = job.image,
                          .code = job.code ? job.code->key : ""});

@@ -157,7 +157,8 @@ template <typename Archive> void fields(Archive &archive, Image &image) {
           image.cubin_bytes, image.has_checks, image.launch, image.host_symbol, image.host_object);
 }
 template <typename Archive> void fields(Archive &archive, CachedKernel &kernel) {
-  archive(kernel.schedule, kernel.skip_reason, kernel.warnings, kernel.image, kernel.code);
+  archive(kernel.schedule, kernel.skip_reason, kernel.skip_bytes, kernel.too_large, kernel.warnings,
+          kernel.image, kernel.code);
 }
 template <typename Archive> void fields(Archive &archive, Resources &resources) {
   archive(resources.registers, resources.spill_stores, resources.spill_loads, resources.stack_bytes,
@@ -218,7 +219,7 @@ std::optional<std::vector<CachedKernel>> KernelCache::find(const std::string &ke
   if (!kernels)
     return std::nullopt;
   for (CachedKernel &kernel : *kernels) {
-    if (kernel.skip_reason != SkipReason::none)
+    if (kernel.skip_reason != SkipReason::none || kernel.too_large)
       continue;
     std::optional<MachineCode> code = find_code(kernel.code);
     if (!code)

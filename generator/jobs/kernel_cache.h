@@ -39,6 +39,9 @@ enum class SkipReason : uint8_t {
 struct CachedKernel {
   Schedule schedule;
   SkipReason skip_reason = SkipReason::none;
+  int64_t skip_bytes = 0; // as in KernelJob
+  std::optional<Remark>
+      too_large; // the error if the kernel needs more shared memory than the GPU has
   std::vector<Remark> warnings;
   Image image;
   std::string code; // cache key of the image's bytes

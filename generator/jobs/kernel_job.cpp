@@ -407,6 +407,11 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
                                    KernelJob &job) {
   const CompileOptions &options = session.options;
   const Gpu &gpu = *job.gpu;
+  const bool is_baseline = job.candidate.schedule.is_baseline();
+  auto skip = [&](SkipReason reason, int64_t bytes) {
+    job.skip_reason = reason;
+    job.skip_bytes = bytes;
+  };
   ir::Function function = ir::clone(*job.function);
   function.file = shown_path(function.file);
   ir::number_origins(function);
@@ -414,16 +419,14 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
     run_pipeline(function, gpu, observer(options, job, heading), job.candidate.schedule);
   });
   std::optional<Remark> too_large = check_shared(function, 0, gpu);
-  if (too_large && !job.candidate.schedule.is_baseline()) { // its stages use too much
-    if (options.stage == Stage::library) {
-      job.skip_reason = SkipReason::shared_memory;
-      return std::nullopt;
-    }
+  if (too_large && !is_baseline && options.stage != Stage::library) {
     job.candidate.schedule = {};
     return build_kernel(session, heading, job);
   }
-  if (too_large)
-    return too_large;
+  if (too_large) { // of a schedule: its stages
+    skip(SkipReason::shared_memory, function.shared_bytes_of_block());
+    return is_baseline ? too_large : std::nullopt;
+  }
   if (options.stage == Stage::llvm || options.stage == Stage::ptx)
     return build_text(options, function, job);
   if (options.stage == Stage::host_llvm)
@@ -445,17 +448,20 @@ std::optional<Remark> build_kernel(CompileSession &session, const std::string &h
     job.skip_reason = SkipReason::shard;
     return std::nullopt;
   }
-  if (std::optional<Remark> failure = check_shared(function, code->resources.static_shared, gpu))
-    return failure;
+  if (too_large = check_shared(function, code->resources.static_shared, gpu); too_large) {
+    skip(SkipReason::shared_memory,
+         function.shared_bytes_of_block() + code->resources.static_shared);
+    return is_baseline ? too_large : std::nullopt;
+  }
   // ptxas gives only an informational message if it waits after every wgmma. Such code has half the
   // speed, so the compiler drops the schedule.
-  if (!job.candidate.schedule.is_baseline() && !code->resources.advice.empty()) {
+  if (!is_baseline && !code->resources.advice.empty()) {
     job.warnings = {{{Message::schedule_left_out,
                       {function.name, std::string(gpu.name), text_of(job.candidate.schedule)}},
                      origin_of_matmul(function)}};
-    job.skip_reason = SkipReason::ptxas_advisory;
-  } else if (!job.candidate.schedule.is_baseline() && code->resources.spill_stores) {
-    job.skip_reason = SkipReason::spills;
+    skip(SkipReason::ptxas_advisory, 0);
+  } else if (!is_baseline && code->resources.spill_stores) {
+    skip(SkipReason::spills, code->resources.spill_stores + code->resources.spill_loads);
   } else {
     job.warnings = warnings_about(function, code->resources, gpu);
   }

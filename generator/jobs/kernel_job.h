@@ -31,6 +31,7 @@ struct KernelJob {
   MachineCode *code = nullptr; // has its image only after all jobs are done; null = none
   bool is_done = false;        // the result comes from the cache
   SkipReason skip_reason = SkipReason::none;
+  int64_t skip_bytes = 0; // the shared memory that it needs, or the bytes that a thread spills
   std::optional<Remark> failure;
   std::vector<Remark> warnings;
   std::string printed, stage_output;

@@ -246,13 +246,14 @@ private:
   status consider(const variant &candidate, const grid *extent) {
     bool takes = false;
     const status before = refusal_;
-    const bool had_no_image = has_no_image_;
+    const bool had_no_image = has_no_image_, had_image = has_image_;
     for (std::uint32_t i = 0; i < candidate.specialized_count && !takes && !is_empty_; i++) {
       status judged = judge(candidate.specialized[i], extent, takes);
       if (!judged.ok())
         return judged;
       refusal_ = before;
       has_no_image_ = had_no_image;
+      has_image_ = had_image;
     }
     return takes || is_empty_ ? status() : judge(candidate, extent, takes);
   }
@@ -291,12 +292,15 @@ private:
     cuda::Choice choice;
     judged = cuda::choose_schedule(*driver_, inputs(candidate, size), *fitting.image, choice);
     if (!judged.ok()) {
-      if (judged.code() == status_code::no_image_for_device)
+      if (judged.code() == status_code::no_image_for_device) {
         has_no_image_ = true;
-      remember(judged);
+      } else {
+        has_image_ = true;
+        remember(judged);
+      }
       return {};
     }
-    takes = true;
+    takes = has_image_ = true;
     const image_info &info = candidate.infos[choice.image - candidate.images];
     plan::Number time = measurements_.time(std::uint32_t(choice_number_),
                                            info.schedule ? info.schedule : "", choice.cost, time_);
@@ -362,7 +366,7 @@ private:
   status refusal() const {
     if (!tried_)
       return {status_code::no_variant, &code_};
-    if (has_no_image_)
+    if (has_no_image_ && !has_image_) // some tuned variants may be too large for this GPU
       return {status_code::no_image_for_device, &code_, nullptr, context_.facts().sm};
     if (refusal_.code() == status_code::requirement_failed && tried_ > 1)
       return {refusal_.code(), &code_, refusal_.argument(), tried_};
@@ -481,7 +485,7 @@ private:
   std::int32_t tried_ = 0; // number of considered variants
   bool is_settled_ = false;
   bool is_empty_ = false;
-  bool has_no_image_ = false;
+  bool has_no_image_ = false, has_image_ = false; // of variants that the arguments allow
   status refusal_;
 };
 

@@ -190,9 +190,12 @@ TEST_CASE("ptxas: advisory warns for a baseline, drops a schedule") {
   options.sources = {TRITONC_TESTS_DIR "/../kernels/matmul.tc"};
   options.gpus = {find_gpu("90a")};
   options.variants = "TYPE=half;A=N;B=N;TM=128;TN=128;TK=64";
+  options.explain = true;
   CompileResult matmul = compile(options);
   REQUIRE_MESSAGE(matmul.code == ExitCode::ok, matmul.diagnostics_text);
   REQUIRE(matmul.diagnostics.size() == 1);
   CHECK(matmul.diagnostics[0].name == "schedule-left-out");
   CHECK(matmul.diagnostics[0].at.line > 1);
+  CHECK(contains(matmul.printed, " warp-specialized: dropped, because ptxas would wait after every "
+                                 "wgmma\n"));
 }

@@ -288,6 +288,71 @@ TEST_CASE("launch: skips variants without code for the device") {
   CHECK(s.image() == "sm_90a copy_16");
 }
 
+namespace {
+
+// A schedule that refuses all arguments.
+struct Refusing {
+  const std::int64_t never[3] = {std::int64_t(abi::op::constant), 0, std::int64_t(abi::op::end)};
+  const abi::requirement guard = {never, "never"};
+  const abi::launch_config schedule = {.guards = &guard, .guard_count = 1, .cluster = 1};
+};
+
+} // namespace
+
+TEST_CASE("launch: of variants without code and others that refuse, returns the refusal") {
+  const Refusing refusing;
+  for (size_t refuses : {0, 1})
+    for (bool has_no_room : {false, true}) {
+      CAPTURE(refuses);
+      CAPTURE(has_no_room);
+      Setting s;
+      const size_t other = 1 - refuses;
+      s.sample.images[refuses][1].launch = &refusing.schedule;
+      if (has_no_room)
+        s.sample.infos[other][1].shared_bytes = 1 << 20;
+      else
+        s.sample.variants[other].image_count = 1; // only sm_80
+      status refused = s.launch();
+      CHECK(refused.code() == status_code::requirement_failed);
+      CHECK(std::string(refused.argument()) == "never");
+      // Nothing refuses.
+      s.sample.images[refuses][1].launch = nullptr;
+      CHECK(s.launch().ok());
+      CHECK(s.image() == (refuses ? "sm_90a copy_16" : "sm_90a copy_64"));
+    }
+}
+
+TEST_CASE("launch: no variant has code for the device") {
+  const Refusing refusing;
+  Setting s;
+  for (size_t v : {0, 1}) {
+    s.sample.images[v][0].launch = &refusing.schedule; // of another GPU
+    s.sample.variants[v].image_count = 1;              // only sm_80
+  }
+  CHECK(s.launch().code() == status_code::no_image_for_device);
+  CHECK(s.launches() == 0);
+}
+
+TEST_CASE("launch: a named variant without code is not replaced") {
+  Setting s;
+  s.sample.variants[0].image_count = 1; // only sm_80
+  const std::int32_t tiles[] = {64, 16};
+  CHECK(s.launch({}, &tiles[0]).code() == status_code::no_image_for_device);
+  CHECK(s.launch({}, &tiles[1]).ok());
+}
+
+TEST_CASE("launch: specialized code that refuses, general code without an image") {
+  const Refusing refusing;
+  Setting s;
+  s.sample.specialize();
+  s.sample.images[0][1].launch = &refusing.schedule;
+  s.sample.variants[1].image_count = 1; // only sm_80
+  CHECK(s.launch().code() == status_code::no_image_for_device);
+  CHECK(s.launches() == 0);
+  s.args.n = 16; // no case for the specialization
+  CHECK(s.launch().code() == status_code::no_image_for_device);
+}
+
 TEST_CASE("launch: exact code precedes compatible code") {
   Setting s("sms=10");
   auto chosen = [&](int n) {
