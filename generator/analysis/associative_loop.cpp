@@ -18,7 +18,19 @@
 //     %sum.1 = add %old, exp(%x - %larger)
 //
 // A larger key multiplies all terms by the same factor, exp(key - larger), and
-// exp(a - b) * exp(b - c) = exp(a - c). So it does not matter when a sum is rescaled.
+// exp(a - b) * exp(b - c) = exp(a - c). So it does not matter when a sum is rescaled. A sum may have
+// more axes than its key, and a dot may add the terms:
+//
+//     %old = mul %sum, expand exp(%key - %larger)
+//     %sum.1 = dot exp(%x - expand %larger), %v, %old
+//
+// Attention guards against keys of -infinity, or of the least number, which mean "no element so far":
+//
+//     %none = cmp %larger, -infinity {pred = "eq"}
+//     %reference = select %none, 0, %larger
+//
+// The reference counts as the key. Where they differ, the key is so small that any larger key multiplies
+// the terms by 0.
 //
 // Tested by tests/unit/analysis/associative_loop_test.cpp.
 
@@ -288,16 +300,108 @@ bool add_choice(Function &fn, Op &loop, Choice &choice,
 
 // --- Rescaled sums. ------------------------------------------------------------------------------
 
-// exp(a * own + b * key + more), with coefficients a and b that are constants.
+// A number times a scalar; null: 1.
+struct Factor {
+  double number = 0;
+  Value *scalar = nullptr;
+};
+
+// exp(scalar * (own * the own key + key * the key) + more). The keys lack `axes` of the exponent.
 struct Exponent {
   double own = 0, key = 0;
+  Value *scalar = nullptr;
+  std::vector<int64_t> axes = {};
+
+  bool has_keys() const { return own != 0 || key != 0; }
 };
+
+std::optional<Exponent> sum_of(const Exponent &a, const Exponent &b, double sign) {
+  if (a.has_keys() && b.has_keys() && (a.scalar != b.scalar || a.axes != b.axes))
+    return std::nullopt;
+  Exponent sum = a.has_keys() ? a : b;
+  sum.own = a.own + sign * b.own;
+  sum.key = a.key + sign * b.key;
+  return sum;
+}
+
+bool repeats(const Op &op) {
+  return op.is(Opcode::splat_) || op.is(Opcode::expand_) || op.is(Opcode::broadcast_);
+}
+
+// `axes` of the operand of `op`, which repeats it, and the new axes of the result.
+std::vector<int64_t> repeated(std::vector<int64_t> axes, const Op &op) {
+  if (op.is(Opcode::expand_)) {
+    const int64_t axis = op.get(attr::axis_);
+    for (int64_t &other : axes)
+      other += other >= axis;
+    axes.push_back(axis);
+  }
+  if (op.is(Opcode::splat_))
+    for (int axis = 0; axis < op.result()->type.rank(); axis++)
+      axes.push_back(axis);
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
 
 // Finds exponents of two keys, and notes the operations that compute from the keys.
 struct Exponents {
   std::function<bool(const Value *)> is_own, is_key;
   std::function<bool(const Value *)> is_other; // does not depend on the keys
+  std::function<bool(const Value *)> is_outside = [](const Value *) { return false; };
   std::set<const Op *> ops = {};
+  bool has_guard = false;
+
+  // The number or scalar that all elements of `value` are.
+  std::optional<Factor> factor_of(const Value *value) {
+    if (std::optional<double> number = number_of(value))
+      return Factor{*number};
+    const Value *scalar = scalar_of(value);
+    if (scalar->op && scalar->op->is(Opcode::neg_)) {
+      std::optional<Factor> factor = factor_of(scalar->op->operand(0));
+      return factor ? std::optional(Factor{-factor->number, factor->scalar}) : std::nullopt;
+    }
+    const bool is_factor =
+        scalar->type.is_scalar() && is_float(scalar->type.elem) && is_outside(scalar);
+    return is_factor ? std::optional(Factor{1, const_cast<Value *>(scalar)}) : std::nullopt;
+  }
+
+  std::optional<Exponent> product_of(const Value *a, const Value *b) {
+    if (is_other(a) && is_other(b))
+      return Exponent{};
+    for (auto [value, other] : {std::pair(a, b), std::pair(b, a)})
+      if (std::optional<Factor> factor = factor_of(other)) {
+        std::optional<Exponent> exponent = of(value);
+        if (!exponent || (exponent->scalar && factor->scalar))
+          return std::nullopt;
+        exponent->own *= factor->number;
+        exponent->key *= factor->number;
+        if (factor->scalar)
+          exponent->scalar = factor->scalar;
+        return exponent;
+      }
+    return std::nullopt;
+  }
+
+  // Whether `select` is the key, or 0 where the key is as small as it can be.
+  bool is_guarded_key(const Op &select) {
+    const Op *cmp = select.operand(0)->op;
+    if (!cmp || !cmp->is(Opcode::cmp_))
+      return false;
+    const bool is_equal = cmp->get(attr::pred_) == "eq";
+    if (!is_equal && cmp->get(attr::pred_) != "ne")
+      return false;
+    const Value *key = select.operand(is_equal ? 2 : 1), *guard = select.operand(is_equal ? 1 : 2);
+    for (size_t i : {0, 1}) {
+      std::optional<double> least = number_of(cmp->operand(1 - i));
+      if (cmp->operand(i) == key && is_key(key) && is_zero(guard) && least &&
+          *least <= -double(std::numeric_limits<float>::max())) {
+        ops.insert(cmp);
+        has_guard = true;
+        return true;
+      }
+    }
+    return false;
+  }
 
   std::optional<Exponent> of(const Value *value) {
     if (is_own(value))
@@ -313,22 +417,29 @@ struct Exponents {
     switch (op.code) {
     case Opcode::splat_:
     case Opcode::expand_:
-    case Opcode::broadcast_:
-      return of(op.operand(0));
+    case Opcode::broadcast_: {
+      std::optional<Exponent> exponent = of(op.operand(0));
+      if (exponent && exponent->has_keys())
+        exponent->axes = repeated(std::move(exponent->axes), op);
+      return exponent;
+    }
     case Opcode::add_:
     case Opcode::sub_: {
       std::optional<Exponent> a = of(op.operand(0)), b = of(op.operand(1));
-      const double sign = op.is(Opcode::add_) ? 1 : -1;
-      return a && b ? std::optional(Exponent{a->own + sign * b->own, a->key + sign * b->key})
-                    : std::nullopt;
+      return a && b ? sum_of(*a, *b, op.is(Opcode::add_) ? 1 : -1) : std::nullopt;
+    }
+    case Opcode::fma_: {
+      std::optional<Exponent> a = product_of(op.operand(0), op.operand(1)), b = of(op.operand(2));
+      return a && b ? sum_of(*a, *b, 1) : std::nullopt;
     }
     case Opcode::mul_:
-      for (size_t i : {0, 1})
-        if (std::optional<double> factor = number_of(op.operand(i))) {
-          std::optional<Exponent> a = of(op.operand(1 - i));
-          return a ? std::optional(Exponent{a->own * *factor, a->key * *factor}) : std::nullopt;
-        }
-      return std::nullopt;
+      return product_of(op.operand(0), op.operand(1));
+    case Opcode::neg_: {
+      std::optional<Exponent> exponent = of(op.operand(0));
+      return exponent ? sum_of({}, *exponent, -1) : std::nullopt;
+    }
+    case Opcode::select_:
+      return is_guarded_key(op) ? std::optional(Exponent{.key = 1}) : std::nullopt;
     default:
       return std::nullopt;
     }
@@ -336,45 +447,130 @@ struct Exponents {
 
   // The rescaling from `own` to the key by `factor`.
   std::optional<AssociativeLoop::Rescaling> rescaling_of(const Value *factor) {
-    const Op *op = factor->op;
-    if (!op || !(op->is(Opcode::exp_) || op->is(Opcode::exp2_)))
+    if (!factor->op)
       return std::nullopt;
-    ops.insert(op);
-    std::optional<Exponent> exponent = of(op->operand(0));
-    if (!exponent || exponent->own <= 0 || exponent->key != -exponent->own)
+    const Op &op = *factor->op;
+    ops.insert(&op);
+    if (repeats(op)) {
+      std::optional<AssociativeLoop::Rescaling> rescaling = rescaling_of(op.operand(0));
+      if (rescaling)
+        rescaling->axes = repeated(std::move(rescaling->axes), op);
+      return rescaling;
+    }
+    if (!op.is(Opcode::exp_) && !op.is(Opcode::exp2_))
       return std::nullopt;
-    return AssociativeLoop::Rescaling{op->code, exponent->own};
+    std::optional<Exponent> exponent = of(op.operand(0));
+    if (!exponent || exponent->own == 0 || exponent->key != -exponent->own ||
+        (!exponent->scalar && exponent->own < 0))
+      return std::nullopt;
+    return AssociativeLoop::Rescaling{op.code, exponent->own, exponent->scalar, exponent->axes};
   }
 
-  // Whether `terms` are multiples of exp(-scale * key).
+  // Whether `terms` are multiples of exp(-scale * key), where the key lacks the axes of `rescaling`.
   bool are_multiples(const Value *terms, const AssociativeLoop::Rescaling &rescaling) {
+    std::optional<Multiples> found = multiples_of(terms, rescaling);
+    return found && (found->are_zero || found->axes == rescaling.axes);
+  }
+
+  // The same for the products that `dot` adds.
+  bool adds_multiples(const Op &dot, const AssociativeLoop::Rescaling &rescaling) {
+    std::optional<Multiples> found = products_of(dot, rescaling);
+    return found && (found->are_zero || found->axes == rescaling.axes);
+  }
+
+private:
+  // Multiples of exp(-scale * key). The key lacks `axes`. Zeros are multiples for any key.
+  struct Multiples {
+    bool are_zero = false;
+    std::vector<int64_t> axes = {};
+  };
+
+  static bool has(const std::vector<int64_t> &axes, int64_t axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  }
+
+  static std::optional<Multiples> both(const std::optional<Multiples> &a,
+                                       const std::optional<Multiples> &b) {
+    if (!a || !b)
+      return std::nullopt;
+    if (a->are_zero || b->are_zero)
+      return a->are_zero ? b : a;
+    return a->axes == b->axes ? a : std::nullopt;
+  }
+
+  std::optional<Multiples> multiples_of(const Value *terms,
+                                        const AssociativeLoop::Rescaling &rescaling) {
     if (is_zero(terms))
-      return true;
+      return Multiples{.are_zero = true};
     if (!terms->op || is_other(terms))
-      return false;
+      return std::nullopt;
     const Op &op = *terms->op;
     ops.insert(&op);
-    auto multiples = [&](size_t i) { return are_multiples(op.operand(i), rescaling); };
+    auto multiples = [&](size_t i) { return multiples_of(op.operand(i), rescaling); };
     auto other = [&](size_t i) { return is_other(op.operand(i)); };
+    auto product = [&] { return other(0) ? multiples(1) : other(1) ? multiples(0) : std::nullopt; };
     switch (op.code) {
     case Opcode::exp_:
     case Opcode::exp2_: {
       std::optional<Exponent> exponent = of(op.operand(0));
-      return op.code == rescaling.exp && exponent && exponent->own == 0 &&
-             exponent->key == -rescaling.scale;
+      const bool is_multiple = op.code == rescaling.exp && exponent && exponent->own == 0 &&
+                               exponent->key == -rescaling.number &&
+                               exponent->scalar == rescaling.scalar;
+      return is_multiple ? std::optional(Multiples{.axes = exponent->axes}) : std::nullopt;
     }
     case Opcode::add_:
     case Opcode::sub_:
-      return multiples(0) && multiples(1);
+      return both(multiples(0), multiples(1));
     case Opcode::select_:
-      return other(0) && multiples(1) && multiples(2);
+      return other(0) ? both(multiples(1), multiples(2)) : std::nullopt;
     case Opcode::mul_:
-      return (other(0) && multiples(1)) || (other(1) && multiples(0));
-    case Opcode::reduce_:
-      return op.get(attr::op_) == "add" && multiples(0);
-    default:
-      return false;
+      return product();
+    case Opcode::fma_:
+      return both(product(), multiples(2));
+    case Opcode::dot_:
+      return both(products_of(op, rescaling), multiples(2));
+    case Opcode::cast_:
+      return is_float(op.result()->type.elem) ? multiples(0) : std::nullopt;
+    case Opcode::splat_:
+    case Opcode::expand_:
+    case Opcode::broadcast_: {
+      std::optional<Multiples> found = multiples(0);
+      if (found)
+        found->axes = repeated(std::move(found->axes), op);
+      return found;
     }
+    case Opcode::reduce_: {
+      std::optional<Multiples> found = multiples(0);
+      const int64_t axis = op.get(attr::axis_);
+      if (!found || op.get(attr::op_) != "add" || !has(found->axes, axis))
+        return std::nullopt;
+      std::erase(found->axes, axis);
+      for (int64_t &other : found->axes)
+        other -= other > axis;
+      return found;
+    }
+    default:
+      return std::nullopt;
+    }
+  }
+
+  // The products that `dot` adds.
+  std::optional<Multiples> products_of(const Op &dot, const AssociativeLoop::Rescaling &rescaling) {
+    for (int64_t number : {0, 1}) {
+      if (!is_other(dot.operand(size_t(1 - number))))
+        continue;
+      const int64_t summed = 1 - number, kept = number;
+      std::optional<Multiples> found = multiples_of(dot.operand(size_t(number)), rescaling);
+      if (!found || found->are_zero)
+        return found;
+      if (!has(found->axes, summed))
+        return std::nullopt;
+      std::vector<int64_t> axes = {1 - kept}; // of the result: that of the other operand
+      if (has(found->axes, kept))
+        axes.insert(kept ? axes.end() : axes.begin(), kept);
+      return Multiples{.axes = axes};
+    }
+    return std::nullopt;
   }
 };
 
@@ -403,21 +599,29 @@ std::set<const Op *> dependents_of(Block &body, const Value *value) {
 std::optional<RescaledSum> rescaled_sum(Op &loop, size_t i, Exponents &exponents) {
   Block &body = *loop.blocks[0];
   const Value *carried = body.arguments[i + 1];
-  const Op *add = body.terminator()->operand(i)->op;
-  if (!add || !add->is(Opcode::add_) || add->parent != &body || !is_zero(loop.operand(i + 1)) ||
-      uses(body, carried) != 1 || uses(body, add->result()) != 1)
+  const Op *next = body.terminator()->operand(i)->op;
+  const bool is_sum = next && (next->is(Opcode::add_) || next->is(Opcode::dot_));
+  if (!is_sum || next->parent != &body || !is_zero(loop.operand(i + 1)) ||
+      uses(body, carried) != 1 || uses(body, next->result()) != 1)
     return std::nullopt;
-  for (size_t k : {0, 1}) {
-    const Op *mul = add->operand(k)->op;
+  for (size_t k = next->is(Opcode::dot_) ? 2 : 0; k < next->operands.size(); k++) {
+    const Op *mul = next->operand(k)->op;
     if (!mul || !mul->is(Opcode::mul_) || uses(body, mul->result()) != 1 ||
         (mul->operand(0) != carried && mul->operand(1) != carried))
       continue;
     const Value *factor = mul->operand(mul->operand(0) == carried ? 1 : 0);
     std::optional<AssociativeLoop::Rescaling> rescaling = exponents.rescaling_of(factor);
-    if (!rescaling || !exponents.are_multiples(add->operand(1 - k), *rescaling))
+    if (!rescaling)
       return std::nullopt;
-    exponents.ops.insert({add, mul});
-    return RescaledSum{.sum = i, .terms = add->operand(1 - k), .rescaling = *rescaling};
+    const bool are_multiples = next->is(Opcode::dot_)
+                                   ? exponents.adds_multiples(*next, *rescaling)
+                                   : exponents.are_multiples(next->operand(1 - k), *rescaling);
+    if (!are_multiples)
+      return std::nullopt;
+    exponents.ops.insert({next, mul});
+    return RescaledSum{.sum = i,
+                       .terms = next->is(Opcode::dot_) ? nullptr : next->operand(1 - k),
+                       .rescaling = *rescaling};
   }
   return std::nullopt;
 }
@@ -436,10 +640,12 @@ Value *reduced_rescaled(Function &fn, Value *sum, const Value *key, const Reduct
   const Op &mul = *users[0];
   Exponents exponents{.is_own = [&](const Value *value) { return value == key; },
                       .is_key = [&](const Value *value) { return repeats(value, reduced); },
-                      .is_other = [](const Value *) { return false; }};
+                      .is_other = [](const Value *) { return false; },
+                      .is_outside = [&](const Value *value) { return value == rescaling.scalar; }};
   std::optional<AssociativeLoop::Rescaling> found =
       exponents.rescaling_of(mul.operand(mul.operand(0) == sum ? 1 : 0));
-  if (!found || found->exp != rescaling.exp || found->scale != rescaling.scale)
+  if (!found || found->exp != rescaling.exp || found->number != rescaling.number ||
+      found->scalar != rescaling.scalar)
     return nullptr;
   ops.merge(exponents.ops);
   Reductions sums = reductions_of(fn, mul.result(), "add");
@@ -548,10 +754,12 @@ std::vector<RescaledSum> find_rescaled_sums(Op &loop) {
     auto is_other = [&](const Value *value) {
       return value != own && !(value->op && dependents.contains(value->op));
     };
-    Exponents exponents{.is_own = [&](const Value *value) { return value == own; },
-                        .is_key = [&](const Value *value) { return value == larger; },
-                        .is_other = is_other,
-                        .ops = {max}};
+    Exponents exponents{
+        .is_own = [&](const Value *value) { return value == own; },
+        .is_key = [&](const Value *value) { return value == larger; },
+        .is_other = is_other,
+        .is_outside = [&](const Value *value) { return defined_outside(value, &body); },
+        .ops = {max}};
     std::vector<RescaledSum> sums;
     for (size_t i = 0; i < loop.results.size(); i++)
       if (std::optional<RescaledSum> sum = rescaled_sum(loop, i, exponents)) {
@@ -562,6 +770,8 @@ std::vector<RescaledSum> find_rescaled_sums(Op &loop) {
     const bool is_used_by_sums_only = is_other(max->operand(max->operand(0) == own ? 1 : 0)) &&
                                       std::includes(exponents.ops.begin(), exponents.ops.end(),
                                                     dependents.begin(), dependents.end());
+    for (RescaledSum &sum : sums)
+      sum.is_guarded = exponents.has_guard;
     if (!sums.empty() && is_used_by_sums_only)
       found.insert(found.end(), sums.begin(), sums.end());
   }
@@ -571,16 +781,27 @@ std::vector<RescaledSum> find_rescaled_sums(Op &loop) {
 Value *emit_factor(Builder &builder, const AssociativeLoop::Rescaling &rescaling, Value *own,
                    Value *key) {
   Value *distance = builder.sub(own, key);
-  if (rescaling.scale != 1)
-    distance = builder.mul(distance, builder.filled(distance->type, rescaling.scale));
+  if (rescaling.number != 1)
+    distance = builder.mul(distance, builder.filled(distance->type, rescaling.number));
+  if (Value *scalar = rescaling.scalar)
+    distance = builder.mul(distance, distance->type.is_scalar()
+                                         ? scalar
+                                         : builder.splat(scalar, distance->type.shape));
   return builder.unary(rescaling.exp, distance);
 }
 
 Value *emit_rescaled(Builder &builder, const AssociativeLoop::Rescaling &rescaling, Value *sum,
                      Value *own, Value *key) {
-  Value *scaled = builder.mul(sum, emit_factor(builder, rescaling, own, key));
+  Value *factor = emit_factor(builder, rescaling, own, key);
   // Equal keys may be infinite. A part without elements has no key.
-  return builder.select(builder.cmp("lt", own, key), scaled, sum);
+  Value *one = builder.filled(factor->type, 1);
+  factor = builder.select(builder.cmp("lt", own, key), factor, one);
+  const Shape &shape = sum->type.shape;
+  if (factor->type.is_scalar() && !shape.empty())
+    return builder.mul(sum, builder.splat(factor, shape));
+  for (int64_t axis : rescaling.axes)
+    factor = builder.expand(factor, int(axis));
+  return builder.mul(sum, factor->type.shape == shape ? factor : builder.broadcast(factor, shape));
 }
 
 Op *gather_totals(Function &fn, Op &loop, const std::vector<AssociativeLoop::Total> &totals) {
@@ -629,7 +850,7 @@ void combine_totals(Function &fn, Op &loop, const std::vector<AssociativeLoop::T
 std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
   const std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
   Op *divided = loop_to_divide(fn, matmul);
-  if (!divided || has_effects(fn, *divided) || !host_expression(divided->operand(0)))
+  if (!divided || has_effects(fn, *divided) || !has_host_bound(divided->operand(0)))
     return std::nullopt;
   Op &loop = *divided;
   AssociativeLoop found{divided, {}};

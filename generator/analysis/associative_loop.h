@@ -15,12 +15,18 @@ namespace tritonc {
 /// that is, of the parts whose key is the total of the keys. If all keys are NaN, it combines all.
 /// A key may have a key itself: a value at the index of the maximum.
 ///
-/// Or a total is a rescaled sum, as that of a softmax in one loop: the terms are multiples of
-/// exp(-scale * key), and an iteration with a larger key multiplies the sum so far.
+/// Or a total is a rescaled sum, as that of a softmax or of attention in one loop: the terms are
+/// multiples of exp(-scale * key), and an iteration with a larger key multiplies the sum so far.
 struct AssociativeLoop {
+  /// The scale is the product of a number and of a scalar from before the loop.
   struct Rescaling {
     ir::Opcode exp; // exp or exp2
-    double scale;
+    double number;
+    ir::Value *scalar = nullptr; // null: 1
+    /// The axes of the sum that the key does not have, in ascending order.
+    std::vector<int64_t> axes = {};
+
+    bool operator==(const Rescaling &) const = default;
   };
   struct Total {
     std::string op;   // as in `reduce`
@@ -33,8 +39,8 @@ struct AssociativeLoop {
 };
 
 /// The loop of the matmul, or the only loop. `fn`: canonical. Nothing if something else happens in
-/// each iteration, or before the loop: a store, for example. The iterations are a host_expression.
-/// The elements of all totals have one size.
+/// each iteration, or before the loop: a store, for example. The iterations have a bound on the host
+/// (launch_config.h). The elements of all totals have one size.
 std::optional<AssociativeLoop> find_associative_loop(ir::Function &fn);
 
 /// The totals of a loop of the function's body, one per carried value; keys only for rescaled sums.
@@ -44,9 +50,10 @@ std::optional<std::vector<AssociativeLoop::Total>> find_totals(ir::Function &fn,
 /// A rescaled sum of a loop.
 struct RescaledSum {
   size_t sum, key;   // numbers of carried values
-  ir::Value *terms;  // that an iteration adds to the sum
+  ir::Value *terms;  // that an iteration adds to the sum; null: a dot adds them
   ir::Value *larger; // the next key
   AssociativeLoop::Rescaling rescaling;
+  bool is_guarded = false; // exp(key - larger) is 1 if both are -infinity
 };
 
 std::vector<RescaledSum> find_rescaled_sums(ir::Op &loop);

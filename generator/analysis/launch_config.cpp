@@ -85,6 +85,62 @@ std::optional<Expr> host_expression(const Value *scalar) {
   return expr;
 }
 
+namespace {
+
+// The operands of `op` that its bound needs bounds of. The bound may lack the others: a minimum is not
+// larger than any of its operands.
+std::vector<size_t> bounded_operands(const Op &op) {
+  switch (op.code) {
+  case Opcode::min_:
+    for (size_t i : {0, 1})
+      if (has_host_bound(op.operand(i)))
+        return {i};
+    return {};
+  case Opcode::add_:
+  case Opcode::max_:
+    return {0, 1};
+  case Opcode::cast_:
+    return keeps_value(op) ? std::vector<size_t>{0} : std::vector<size_t>();
+  case Opcode::sub_:
+    return host_expression(op.operand(1)) ? std::vector<size_t>{0} : std::vector<size_t>();
+  case Opcode::mul_:
+  case Opcode::div_: // rounds to 0, which keeps the order
+    return constant_of(op.operand(1)).value_or(0) > 0 ? std::vector<size_t>{0}
+                                                      : std::vector<size_t>();
+  default:
+    return {};
+  }
+}
+
+} // namespace
+
+bool has_host_bound(const Value *scalar) {
+  if (host_expression(scalar))
+    return true;
+  if (!scalar->op || !scalar->type.is_scalar() || !is_integer(scalar->type.elem) ||
+      scalar->op->has(attr::unsigned_))
+    return false;
+  const std::vector<size_t> operands = bounded_operands(*scalar->op);
+  return !operands.empty() && std::all_of(operands.begin(), operands.end(), [&](size_t i) {
+    return has_host_bound(scalar->op->operand(i));
+  });
+}
+
+Value *emit_host_bound(Builder &builder, Value *scalar) {
+  if (host_expression(scalar))
+    return scalar;
+  const Op &op = *scalar->op;
+  const std::vector<size_t> operands = bounded_operands(op);
+  if (op.is(Opcode::min_))
+    return emit_host_bound(builder, op.operand(operands[0]));
+  std::vector<Value *> bounds = op.operands;
+  for (size_t i : operands)
+    bounds[i] = emit_host_bound(builder, bounds[i]);
+  Op *bound = builder.create(op.code, bounds, {scalar->type});
+  bound->attributes = op.attributes;
+  return bound->result();
+}
+
 bool is_hidden(const Op &op) {
   return op.is(Opcode::tensor_map_) || op.is(Opcode::host_value_) || op.is(Opcode::workspace_);
 }

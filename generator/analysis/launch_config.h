@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "ir/ir.h"
+#include "ir/builder.h"
 
 #include <optional>
 
@@ -12,6 +12,13 @@ namespace tritonc {
 /// An integer scalar as a host expression of parameters, the grid of programs and the number of
 /// SMs. nullopt: the host cannot compute it.
 std::optional<Expr> host_expression(const ir::Value *scalar);
+
+/// Whether the host can compute an upper bound of an integer scalar, because it is a minimum of something
+/// that the host knows.
+bool has_host_bound(const ir::Value *scalar);
+
+/// This bound; `scalar` itself, if it is a host_expression.
+ir::Value *emit_host_bound(ir::Builder &builder, ir::Value *scalar);
 
 /// Returns whether the host passes the result of `op` to the kernel.
 bool is_hidden(const ir::Op &op);

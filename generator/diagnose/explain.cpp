@@ -89,7 +89,7 @@ Message message_of(const Schedule &schedule, const Gpu &gpu) {
     break;
   }
   if (schedule.work == Schedule::Work::partials)
-    return Message::explain_split_k_partials;
+    return schedule.partials ? Message::explain_split_k_partials : Message::explain_loop_partials;
   if (schedule.split_k > 1)
     return Message::explain_split_k_in_cluster;
   if (schedule.stream_k)

@@ -71,7 +71,7 @@ std::string text_of(const Schedule &schedule) {
   if (schedule.stream_k)
     text += ", stream-K";
   if (schedule.work == Schedule::Work::partials)
-    text += ", split-K partials";
+    text += schedule.partials ? ", split-K partials" : ", split loop, partials";
   return text;
 }
 

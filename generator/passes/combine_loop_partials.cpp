@@ -126,9 +126,13 @@ struct State {
   // to `best`.
   Value *at_keys(Builder &builder, size_t number, const std::vector<Value *> &totals,
                  const std::vector<Value *> &best) {
-    if (const AssociativeLoop::Total &total = found.totals[number]; total.rescaling)
-      return emit_rescaled(builder, *total.rescaling, totals[number], totals[*total.key],
+    if (const AssociativeLoop::Total &total = found.totals[number]; total.rescaling) {
+      AssociativeLoop::Rescaling rescaling = *total.rescaling;
+      for (int64_t &axis : rescaling.axes)
+        axis += totals[number]->type.rank() - total.value->type.rank(); // parts beside one another
+      return emit_rescaled(builder, rescaling, totals[number], totals[*total.key],
                            best[*total.key]);
+    }
     Value *on = nullptr;
     for (auto key = found.totals[number].key; key; key = found.totals[*key].key) {
       Value *at = builder.cmp("eq", totals[*key], best[*key]);

@@ -4,6 +4,9 @@
 
 #include "passes/loop_partials.h"
 
+#include "analysis/launch_config.h"
+#include "passes/select_mma.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -24,14 +27,18 @@ Elem stored_elem(const AssociativeLoop &found) {
 } // namespace
 
 // Small totals lie beside one another, so that all threads have elements. Of larger totals, a
-// thread loads elements of several parts at once, for which it has 64 registers.
+// thread loads elements of several parts at once, and of the next ones (prefetch_loads): each time it
+// has 96 registers.
 PartsOfIteration parts_of_iteration(const AssociativeLoop &found) {
-  constexpr int64_t threads = 128;
-  int64_t elements = 0;
-  for (const AssociativeLoop::Total &total : found.totals)
+  constexpr int64_t registers = 96;
+  int64_t elements = 0, largest = 0;
+  for (const AssociativeLoop::Total &total : found.totals) {
     elements += total.value->type.elements();
+    largest = std::max(largest, total.value->type.elements());
+  }
+  const int64_t threads = 32 * warps_for_tile(largest);
   if (elements >= LoopPartials::min_elements)
-    return {.in_turn = std::clamp<int64_t>(64 * threads / elements, 2, 8)};
+    return {.in_turn = std::clamp<int64_t>(registers * threads / elements, 1, 8)};
   constexpr int64_t max_elements = 4096, max_count = 512;
   const int64_t count = std::min(max_elements / elements, max_count);
   return {.beside = int64_t(std::bit_floor(uint64_t(count)))};
@@ -47,7 +54,7 @@ LoopPartials emit_loop_partials(Builder &builder, const AssociativeLoop &found,
     return result;
   };
   LoopPartials partials;
-  Value *iterations = found.loop->operand(0);
+  Value *iterations = emit_host_bound(builder, found.loop->operand(0));
   Value *all = builder.i64(1);
   for (Value *along_axis : blocks)
     all = builder.mul(all, builder.cast(along_axis, Elem::i64));

@@ -297,8 +297,8 @@ void lower_to_tma(Function &fn, const Schedule &schedule) {
       state.rewrite_load(operand.load, operand.load->result()->type);
     }
   }
-  if (schedule.split_k > 1 || schedule.partials)
-    return; // threads store split-K partials and their sum
+  if (schedule.split_k > 1 || schedule.is_first())
+    return; // threads store partials, and the sum of a cluster
   std::vector<Op *> stores;
   std::vector<const Value *> accumulators;
   for_each_op(*fn.body, [&](Op &op) {

@@ -155,6 +155,13 @@ private:
   Value *carried(size_t i) const { return loop->blocks[0]->arguments[i + 1]; }
   Value *&next(size_t i) const { return loop->blocks[0]->terminator()->operands[i]; }
 
+  // The factor of a guarded sum must not be NaN for keys of -infinity.
+  static Value *rescaled(Builder &builder, const RescaledSum &sum, Value *value, Value *own,
+                         Value *key) {
+    return sum.is_guarded ? emit_rescaled(builder, sum.rescaling, value, own, key)
+                          : builder.mul(value, emit_factor(builder, sum.rescaling, own, key));
+  }
+
   // Whether carried value `i` starts from one number, and has a total along `axis`.
   bool is_alike(size_t i, const Shape &shape, int axis) const {
     return loop->results[i]->type.shape == shape && axis_of(totals[i]) == axis &&
@@ -187,8 +194,7 @@ private:
   void reduce_sum(const RescaledSum &sum) {
     Builder builder = Builder::before(fn, loop->blocks[0]->terminator());
     builder.set_location(next(sum.sum)->op->location);
-    Value *factor = emit_factor(builder, sum.rescaling, carried(sum.key), next(sum.key));
-    Value *old = builder.mul(carried(sum.sum), factor);
+    Value *old = rescaled(builder, sum, carried(sum.sum), carried(sum.key), next(sum.key));
     Value *all = builder.add(old, parts->reduced(builder, sum.terms, "add"));
     all->name = next(sum.sum)->name;
     next(sum.sum) = all;
@@ -203,8 +209,7 @@ private:
     builder.set_location(reduce->operand(0)->op->location);
     Value *top = key->type.is_scalar() ? builder.splat(key, shape)
                                        : builder.broadcast(builder.expand(key, parts->axis), shape);
-    Value *factor = emit_factor(builder, sum.rescaling, loop->results[sum.key], top);
-    Value *scaled = builder.mul(loop->results[sum.sum], factor);
+    Value *scaled = rescaled(builder, sum, loop->results[sum.sum], loop->results[sum.key], top);
     scaled->name = reduce->operand(0)->name;
     reduce->operands[0] = scaled;
   }

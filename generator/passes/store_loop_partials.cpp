@@ -15,15 +15,17 @@
 // A sum of few long rows has few programs: most SMs have nothing to do. So has a matmul with few
 // rows and columns but a very long K, even with split_k_in_cluster, because the size of a cluster
 // is limited. Through a workspace, any number of blocks can share a loop. The pass divides every
-// loop of an associative operation: matmuls (split-K), sums, minima, maxima, bitwise operations, and
-// the place of an extreme element.
+// loop of an associative operation: matmuls (split-K), sums, minima, maxima, bitwise operations, the
+// place of an extreme element, and softmax and attention in one loop (split-KV, "flash decoding").
 //
 // Method:  A second launch (combine_loop_partials) combines the partials, always in the same order,
 //          and runs what follows. The reductions of a total by the same operation belong to the
 //          first launch, so that a partial is small. All parts have the same number of iterations,
-//          except the last one. If TMA loads, all have the same: past the end of K, TMA reads
-//          zeros, because these coordinates are outside of the tensor map. Then the host knows the
-//          number of iterations, as warp specialization requires.
+//          except the last one. If TMA loads a matmul, all have the same: past the end of K, TMA
+//          reads zeros, because these coordinates are outside of the tensor map. Then the host knows
+//          the number of iterations, as specialize_warps requires.
+//          If a program computes how many iterations it has, the host divides an upper bound: the
+//          last parts of a program may have none.
 //          The store reads the index of the block again: during the loop, no register keeps it.
 // Needs:   form_views; a loop that find_associative_loop finds. Of a matmul: lower_to_tma, which
 //          needs the whole loop and the grid of programs.
@@ -37,6 +39,8 @@
 
 #include "passes/store_loop_partials.h"
 
+#include "analysis/launch_config.h"
+#include "analysis/matmul_loop.h"
 #include "passes/grid_of_blocks.h"
 #include "passes/loop_partials.h"
 #include "passes/remove_dead_code.h"
@@ -98,6 +102,7 @@ void store_loop_partials(Function &fn, const Schedule &schedule) {
   if (!launch_of(fn)) // coarsen_programs makes it for a matmul
     launch_grid_of_blocks(fn, {1, 1, 1});
   Op *loop = found->loop, *launch = launch_of(fn);
+  const bool is_padded = loads_by_tma(*loop) && find_matmul_loop(fn).found;
   Builder top = Builder::before(fn, launch);
   top.set_location(fn.location);
   std::vector<Value *> blocks = launch->operands;
@@ -112,8 +117,10 @@ void store_loop_partials(Function &fn, const Schedule &schedule) {
   blocks[2] = builder.mul(blocks[2], partials.count_on_host);
   builder.create(Opcode::launch_blocks_, blocks);
   Value *first = builder.mul(part, partials.steps), *steps = partials.steps;
-  if (!loads_by_tma(*loop))
+  if (!is_padded)
     steps = builder.binary(Opcode::min_, steps, builder.sub(loop->operand(0), first));
+  if (!is_padded && !host_expression(loop->operand(0)))
+    steps = builder.binary(Opcode::max_, steps, builder.i32(0));
   take_part_of_steps(fn, loop, first, steps);
 
   erase_the_rest(fn, *found);

@@ -132,7 +132,10 @@ std::vector<Candidate> elementwise_schedules(const Function &canonical, const Gp
       candidates.push_back(std::move(*candidate));
   };
   if (!baseline) {
-    add(specialized_loads_schedule(canonical, gpu));
+    if (std::optional<Candidate> whole = specialized_loads_schedule(canonical, gpu)) {
+      append(candidates, split_loop_of_dots(canonical, whole->schedule, gpu));
+      candidates.push_back(std::move(*whole));
+    }
     add(wgmma_schedule(canonical, gpu));
     candidates.push_back({});
     return candidates;

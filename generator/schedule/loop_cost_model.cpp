@@ -115,7 +115,7 @@ int64_t picoseconds(double ns) { return std::llround(1000 * ns); }
 } // namespace
 
 std::optional<Expr> cost_of_loops(const Function &canonical, const Schedule &schedule,
-                                  const Gpu &gpu) {
+                                  const Gpu &gpu, const std::optional<LoopDivision> &division) {
   const LoopTimes &times = gpu.costs->loops;
   Function fn = clone(canonical);
   select_mma(fn, gpu, schedule);
@@ -125,14 +125,18 @@ std::optional<Expr> cost_of_loops(const Function &canonical, const Schedule &sch
       loops.push_back(&op);
   });
   const Expr at_once = num_sms() * number(schedule.blocks_per_sm);
-  const Expr waves = div_up(all_programs(), at_once), busiest = div_up(all_programs(), num_sms());
-  const int64_t bytes = bytes_around_loops(fn);
+  const Expr blocks = division ? all_programs() * division->parts : all_programs();
+  const Expr waves = div_up(blocks, at_once), busiest = div_up(blocks, num_sms());
+  const int64_t bytes = bytes_around_loops(fn) + (division ? division->partial_bytes : 0);
   Expr cost = waves * number(1000 * times.rest) + // picoseconds
               busiest * number(1000 * bytes / times.bytes_per_ns);
   for (const Op *loop : loops) {
-    const std::optional<Expr> iterations = iterations_of_two(fn, *loop);
+    std::optional<Expr> iterations = iterations_of_two(fn, *loop);
     if (!iterations)
       return std::nullopt;
+    if (division)
+      iterations =
+          Expr::binary(Expr::Kind::min, std::move(*iterations), number(2) * division->iterations);
     const LoopWork work = work_of(*loop);
     const double of_thread = double(work.operations) / (32 * fn.warps) * times.of_thread_alone;
     const double of_block =

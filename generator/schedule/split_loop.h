@@ -12,4 +12,9 @@ namespace tritonc {
 std::vector<Candidate> split_loop_schedules(const ir::Function &canonical, const BlockWork &work,
                                             const Gpu &gpu);
 
+/// The same for the only loop with dots, as specialized_loads_schedule has it in the schedule `whole`.
+/// Nothing if the cost of one of the launches is unknown.
+std::vector<Candidate> split_loop_of_dots(const ir::Function &canonical, const Schedule &whole,
+                                          const Gpu &gpu);
+
 } // namespace tritonc

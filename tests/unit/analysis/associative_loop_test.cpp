@@ -87,13 +87,16 @@ TEST_CASE("associative loop: the only loop, without effects before its end") {
   CHECK_FALSE(total_of(before_loop("store %w, %start")));
   CHECK_FALSE(total_of(before_loop("for_loop %q {\n (%i: i32)\n yield\n }")));
   CHECK_FALSE(total_of(kernel(sum, "for_loop %q {\n (%i: i32)\n store %w, %total\n yield\n }\n")));
-  // The host cannot compute the number of iterations.
-  CHECK_FALSE(total_of([&] {
+  // The host must compute a bound of the number of iterations.
+  auto with_iterations = [&](const std::string &operation) {
     std::string changed = text;
     changed.replace(changed.find("for_loop %n"), 11, "for_loop %m");
-    return changed.insert(changed.find("%total ="), "%p = program_id {axis = 0} : i32\n"
-                                                    "%m = add %p, %n : i32\n");
-  }()));
+    return changed.insert(changed.find("%total ="),
+                          "%p = program_id {axis = 0} : i32\n%m = " + operation + " : i32\n");
+  };
+  CHECK(total_of(with_iterations("min %p, %n")) == "add total");
+  CHECK_FALSE(total_of(with_iterations("add %p, %n")));
+  CHECK_FALSE(total_of(with_iterations("max %p, %n")));
 }
 
 TEST_CASE("associative loop: the identity changes nothing") {
@@ -372,7 +375,90 @@ struct Exponentials {
     REQUIRE(sum.rescaling);
     return key.op + " " + key.value->name + ", " + sum.op + " " + sum.value->name + " by " +
            (sum.rescaling->exp == ir::Opcode::exp_ ? "exp " : "exp2 ") +
-           std::to_string(sum.rescaling->scale).substr(0, 3);
+           std::to_string(sum.rescaling->number).substr(0, 3);
+  }
+};
+
+// A loop like that of attention, with tiles of 64 x 64 elements: the parts of its text. Each row
+// has a key, the largest score.
+struct Attention {
+  std::string before = "";
+  std::string power = "%power";
+  std::string score = "%score = dot %q, %k, %none {precision = \"exact\"} : f32[64,64]\n";
+  std::string guard = "%is.none = cmp %larger, %lowest {pred = \"eq\"} : i1[64]\n"
+                      "%reference = select %is.none, %zeros, %larger : f32[64]\n";
+  std::string weight = "%powers = splat %power : f32[64,64]\n %opposite = neg %power : f32\n"
+                       "%opposites = splat %opposite : f32[64]\n"
+                       "%above.0 = mul %opposites, %reference : f32[64]\n"
+                       "%above.1 = expand %above.0 {axis = 1} : f32[64,1]\n"
+                       "%above = broadcast %above.1 : f32[64,64]\n"
+                       "%exponent = fma %score, %powers, %above : f32[64,64]\n"
+                       "%weight = exp2 %exponent : f32[64,64]\n";
+  std::string factor = "%each.power = splat %power : f32[64]\n"
+                       "%grown = sub %key, %larger : f32[64]\n"
+                       "%scaled = mul %each.power, %grown : f32[64]\n"
+                       "%shrunk = exp2 %scaled : f32[64]\n";
+  std::string factors = "%each.row = expand %shrunk {axis = 1} : f32[64,1]\n"
+                        "%factors = broadcast %each.row : f32[64,64]\n";
+  std::string left = "%left = cast %weight : f16[64,64]\n";
+  std::string add = "%next = dot %left, %v, %old {precision = \"exact\"} : f32[64,64]\n";
+  int reduced = 1; // the axis of a score that its key does not have
+  std::string starts = "%lowest, %zeros, %none";
+  std::string after = "store %at.keys, %keys\n store %at.keys, %sums\n store %at.tile, %tiles\n";
+
+  std::string text() const {
+    const std::string axis = std::to_string(reduced);
+    return "func @f(%A: ptr<f16>, %C: ptr<f32>, %n: i32, %power: f32, %other: f32) {\n"
+           "%one = constant {value = 1} : i64\n %zero = constant {value = 0} : i64\n"
+           "%ld = constant {value = 64} : i64\n"
+           "%low = constant {number = -3.4028234663852886e+38} : f32\n"
+           "%lowest = splat %low : f32[64]\n"
+           "%inf = constant {number = -inf} : f32\n %infinite = splat %inf : f32[64]\n"
+           "%z = constant {number = 0.0} : f32\n %zeros = splat %z : f32[64]\n"
+           "%none = splat %z : f32[64,64]\n"
+           "%h = constant {number = 0.5} : f32\n %halves = splat %h : f32[64]\n"
+           "%all.halves = splat %h : f32[64,64]\n"
+           "%at.a = view %A, %zero, %ld, %one : view<f16>[64,64]\n"
+           "%at.keys = view %C, %zero, %one : view<f32>[64]\n"
+           "%at.tile = view %C, %zero, %ld, %one : view<f32>[64,64]\n"
+           "%q = load %at.a : f16[64,64]\n" +
+           before + "%keys, %sums, %tiles = for_loop %n, " + starts +
+           " : f32[64], f32[64], f32[64,64] {\n"
+           "(%t: i32, %key: f32[64], %sum: f32[64], %tile: f32[64,64])\n"
+           "%k = load %at.a : f16[64,64]\n %v = load %at.a : f16[64,64]\n" +
+           score + "%most = reduce %score {axis = " + axis +
+           ", op = \"max\"} : f32[64]\n"
+           "%larger = max %key, %most : f32[64]\n" +
+           guard + weight + factor +
+           "%old.sum = mul %sum, %shrunk : f32[64]\n"
+           "%term = reduce %weight {axis = " +
+           axis +
+           ", op = \"add\"} : f32[64]\n"
+           "%next.sum = add %old.sum, %term : f32[64]\n" +
+           factors + "%old = mul %tile, %factors : f32[64,64]\n" + left + add +
+           "yield %larger, %next.sum, %next\n }\n" + after + "return\n}";
+  }
+
+  // For example "max keys, add sums by exp2 1.0 power, add tiles by exp2 1.0 power along 1".
+  std::string totals() const {
+    ir::Function fn = parsed(text());
+    std::optional<AssociativeLoop> found = find_associative_loop(fn);
+    if (!found)
+      return "none";
+    std::string all;
+    for (const AssociativeLoop::Total &total : found->totals) {
+      all += (all.empty() ? "" : ", ") + total.op + " " + total.value->name;
+      if (!total.rescaling)
+        continue;
+      CHECK(total.key == 0);
+      const auto &[exp, number, scalar, axes] = *total.rescaling;
+      all += (exp == ir::Opcode::exp_ ? " by exp " : " by exp2 ") +
+             std::to_string(number).substr(0, number < 0 ? 4 : 3) +
+             (scalar ? " " + scalar->name : "");
+      for (int64_t axis : axes)
+        all += " along " + std::to_string(axis);
+    }
+    return all;
   }
 };
 
@@ -502,4 +588,378 @@ TEST_CASE("associative loop: not a matmul with effects before the end of its loo
   std::string loaded = with(matmul_kernel(), "for_loop %K", "for_loop %steps");
   loaded = with(loaded, "%sum =", "%steps = load %p : i32\n %sum =");
   CHECK_FALSE(has_total(with(loaded, "%C: ptr<f16>", "%C: ptr<f16>, %p: ptr<i32>")));
+}
+
+namespace {
+
+std::string attention_with(auto change) {
+  Attention loop;
+  change(loop);
+  return loop.totals();
+}
+
+const std::string attended = "max keys, add sums by exp2 1.0 power, "
+                             "add tiles by exp2 1.0 power along 1";
+
+// Without a guard, the terms compute with the key itself.
+void remove_guard(Attention &loop) {
+  loop.guard = "";
+  loop.weight = with(loop.weight, "%reference", "%larger");
+}
+
+// Each column has a key, and the scores are the right operand of the second dot.
+void turn(Attention &loop) {
+  loop.reduced = 0;
+  for (std::string *part : {&loop.weight, &loop.factors})
+    *part = with(with(*part, "{axis = 1}", "{axis = 0}"), "[64,1]", "[1,64]");
+  loop.add = with(loop.add, "%left, %v", "%v, %left");
+}
+
+} // namespace
+
+TEST_CASE("associative loop: attention is two rescaled sums with one key") {
+  CHECK(Attention().totals() == attended);
+  CHECK(attention_with(remove_guard) == attended);
+  CHECK(attention_with(turn) ==
+        "max keys, add sums by exp2 1.0 power, add tiles by exp2 1.0 power along 0");
+  // Products first.
+  CHECK(attention_with([](Attention &loop) {
+          loop.add = "%product = dot %left, %v, %none {precision = \"exact\"} : f32[64,64]\n"
+                     "%next = add %old, %product : f32[64,64]\n";
+        }) == attended);
+  // Terms without a product of matrices.
+  CHECK(attention_with([](Attention &loop) {
+          loop.left = "%more = fma %weight, %score, %weight : f32[64,64]\n";
+          loop.add = "%next = add %more, %old : f32[64,64]\n";
+        }) == attended);
+  // The exponential of each element instead of each row.
+  CHECK(attention_with([](Attention &loop) {
+          loop.factors = "%each.row = expand %scaled {axis = 1} : f32[64,1]\n"
+                         "%all = broadcast %each.row : f32[64,64]\n"
+                         "%factors = exp2 %all : f32[64,64]\n";
+        }) == attended);
+  // A factor that is not the exponential.
+  CHECK(attention_with([](Attention &loop) {
+          loop.factors = "%factors = add %all.halves, %none : f32[64,64]\n";
+        }) == "none");
+}
+
+TEST_CASE("associative loop: the guard of a key that no element has replaced") {
+  auto guarded = [](const std::string &guard) {
+    return attention_with([&](Attention &loop) { loop.guard = guard; });
+  };
+  auto with_cmp = [](const std::string &operands, const std::string &pred = "eq",
+                     const std::string &values = "%zeros, %larger") {
+    return "%is.none = cmp " + operands + " {pred = \"" + pred +
+           "\"} : i1[64]\n %reference = select %is.none, " + values + " : f32[64]\n";
+  };
+  CHECK(guarded(with_cmp("%larger, %lowest")) == attended);
+  CHECK(guarded(with_cmp("%larger, %infinite")) == attended);
+  CHECK(guarded(with_cmp("%lowest, %larger")) == attended);
+  CHECK(guarded(with_cmp("%larger, %lowest", "ne", "%larger, %zeros")) == attended);
+  // The factor uses it, too.
+  CHECK(attention_with([](Attention &loop) {
+          loop.factor = with(loop.factor, "sub %key, %larger", "sub %key, %reference");
+        }) == attended);
+  // Other keys, another number instead of the key, other comparisons.
+  CHECK(guarded("%minus = constant {number = -1.0} : f32\n %low.64 = splat %minus : f32[64]\n" +
+                with_cmp("%larger, %low.64")) == "none");
+  CHECK(guarded("%large = constant {number = 3.4028234663852886e+38} : f32\n"
+                "%high = splat %large : f32[64]\n" +
+                with_cmp("%larger, %high")) == "none");
+  CHECK(guarded("%o = constant {number = 1.0} : f32\n %ones = splat %o : f32[64]\n" +
+                with_cmp("%larger, %lowest", "eq", "%ones, %larger")) == "none");
+  CHECK(guarded(with_cmp("%larger, %zeros")) == "none");
+  CHECK(guarded(with_cmp("%key, %lowest")) == "none");
+  CHECK(guarded(with_cmp("%most, %lowest")) == "none");
+  CHECK(guarded(with_cmp("%larger, %lowest", "ne")) == "none");
+  CHECK(guarded(with_cmp("%larger, %lowest", "le")) == "none");
+  CHECK(guarded(with_cmp("%larger, %lowest", "eq", "%larger, %zeros")) == "none");
+  CHECK(guarded(with_cmp("%larger, %lowest", "eq", "%zeros, %key")) == "none");
+  // A number that the compiler does not know.
+  CHECK(guarded("%others = splat %other : f32[64]\n" + with_cmp("%larger, %others")) == "none");
+}
+
+TEST_CASE("associative loop: the scale of a sum is a number times a scalar") {
+  // 0.5 * power
+  CHECK(attention_with([](Attention &loop) {
+          loop.weight = with(loop.weight, "%above.0 = mul %opposites, %reference",
+                             "%half = mul %reference, %halves : f32[64]\n"
+                             "%above.0 = mul %opposites, %half");
+          loop.factor = with(loop.factor, "%scaled = mul %each.power, %grown",
+                             "%grown.half = mul %halves, %grown : f32[64]\n"
+                             "%scaled = mul %grown.half, %each.power");
+        }) == "max keys, add sums by exp2 0.5 power, add tiles by exp2 0.5 power along 1");
+  // The same scalar in all places, perhaps with another sign, computed before the loop.
+  CHECK(attention_with([](Attention &loop) {
+          loop.before = "%both = mul %power, %other : f32\n";
+          loop.weight = with(loop.weight, "%power :", "%both :");
+          loop.factor = with(loop.factor, "%power :", "%both :");
+        }) == with(attended, "power", "both"));
+  CHECK(attention_with([](Attention &loop) {
+          loop.weight = with(loop.weight, "mul %opposites", "mul %powers.64");
+          loop.weight = "%powers.64 = splat %power : f32[64]\n" + loop.weight;
+          loop.factor = with(loop.factor, "%each.power = splat %power",
+                             "%negative = neg %power : f32\n %each.power = splat %negative");
+        }) == with(attended, "1.0", "-1.0"));
+  CHECK(attention_with([](Attention &loop) {
+          loop.weight = "%below.1 = expand %reference {axis = 1} : f32[64,1]\n"
+                        "%below = broadcast %below.1 : f32[64,64]\n"
+                        "%above = neg %below : f32[64,64]\n"
+                        "%distance = add %score, %above : f32[64,64]\n"
+                        "%powers = splat %power : f32[64,64]\n"
+                        "%exponent = mul %distance, %powers : f32[64,64]\n"
+                        "%weight = exp2 %exponent : f32[64,64]\n";
+        }) == attended);
+  // No scalar.
+  CHECK(attention_with([](Attention &loop) {
+          loop.weight =
+              with(loop.weight, "%opposites = splat %opposite", "%opposites = neg %halves");
+          loop.factor = with(loop.factor, "%each.power = splat %power : f32[64]\n", "");
+          loop.factor = with(loop.factor, "%each.power", "%halves");
+        }) == "max keys, add sums by exp2 0.5, add tiles by exp2 0.5 along 1");
+  CHECK(attention_with([](Attention &loop) {
+          remove_guard(loop);
+          loop.weight =
+              with(loop.weight, "%above.0 = mul %opposites, %larger", "%above.0 = neg %larger");
+          loop.factor = "%grown = sub %key, %larger : f32[64]\n"
+                        "%shrunk = exp2 %grown : f32[64]\n";
+        }) == "max keys, add sums by exp2 1.0, add tiles by exp2 1.0 along 1");
+}
+
+TEST_CASE("associative loop: not if scales or exponentials differ") {
+  CHECK(attention_with([](Attention &loop) {
+          loop.factor = with(loop.factor, "%power :", "%other :");
+        }) == "none");
+  CHECK(attention_with([](Attention &loop) {
+          loop.factor = with(loop.factor, "exp2 %scaled", "exp %scaled");
+        }) == "none");
+  CHECK(attention_with([](Attention &loop) {
+          loop.factor = with(loop.factor, "exp2 %scaled", "exp2 %grown");
+        }) == "none");
+  CHECK(attention_with([](Attention &loop) {
+          loop.weight = with(loop.weight, "mul %opposites, %reference", "mul %halves, %reference");
+        }) == "none");
+  CHECK(attention_with([](Attention &loop) {
+          loop.weight = with(loop.weight, "splat %opposite ", "splat %power ");
+        }) == "none");
+  // A scale that each iteration computes, or reads. A product of two scalars.
+  for (std::string inner :
+       {"%inner = mul %power, %other : f32\n", "%address = addptr %C, %one : ptr<f32>\n"
+                                               "%inner = load %address : f32\n"})
+    CHECK(attention_with([&](Attention &loop) {
+            loop.score += inner;
+            loop.weight = with(loop.weight, "%power :", "%inner :");
+            loop.factor = with(loop.factor, "%power :", "%inner :");
+          }) == "none");
+  CHECK(attention_with([](Attention &loop) {
+          loop.weight = with(loop.weight, "%above.0 = mul %opposites, %reference",
+                             "%others = splat %other : f32[64]\n"
+                             "%other.above = mul %others, %reference : f32[64]\n"
+                             "%above.0 = mul %opposites, %other.above");
+        }) == "none");
+  // The sums have one scale, the tiles another one.
+  CHECK(attention_with([](Attention &loop) {
+          loop.factors = "%other.scale = splat %other : f32[64]\n"
+                         "%other.scaled = mul %other.scale, %grown : f32[64]\n"
+                         "%other.shrunk = exp2 %other.scaled : f32[64]\n" +
+                         with(loop.factors, "%shrunk", "%other.shrunk");
+        }) == "none");
+}
+
+TEST_CASE("associative loop: not if a dot adds anything but multiples of the factor") {
+  auto adds = [](const std::string &left, const std::string &operands) {
+    return attention_with([&](Attention &loop) {
+      loop.left = left;
+      loop.add = "%next = dot " + operands + ", %old {precision = \"exact\"} : f32[64,64]\n";
+    });
+  };
+  const std::string cast = Attention().left;
+  CHECK(adds(cast, "%left, %v") == attended);
+  // Terms without the exponential, with another one, or as an integer.
+  CHECK(adds("%left = cast %score : f16[64,64]\n", "%left, %v") == "none");
+  CHECK(adds("", "%k, %v") == "none");
+  CHECK(adds("%left.0 = exp2 %score : f32[64,64]\n %left = cast %left.0 : f16[64,64]\n",
+             "%left, %v") == "none");
+  CHECK(adds("%left.0 = cast %weight : i8[64,64]\n %left = cast %left.0 : f16[64,64]\n",
+             "%left, %v") == "none");
+  CHECK(adds("%left.0 = add %weight, %score : f32[64,64]\n %left = cast %left.0 : f16[64,64]\n",
+             "%left, %v") == "none");
+  CHECK(adds("%left.0 = mul %weight, %weight : f32[64,64]\n %left = cast %left.0 : f16[64,64]\n",
+             "%left, %v") == "none");
+  // Both operands depend on the key.
+  CHECK(adds(cast, "%left, %left") == "none");
+  CHECK(adds(cast + "%more = mul %left, %v : f16[64,64]\n", "%left, %more") == "none");
+  // The key varies along the axis that the dot sums.
+  CHECK(adds(cast, "%v, %left") == "none");
+  CHECK(attention_with([](Attention &loop) {
+          turn(loop);
+          loop.add = with(loop.add, "%v, %left", "%left, %v");
+        }) == "none");
+  // The start counts once per part.
+  CHECK(attention_with([](Attention &loop) { loop.starts = "%lowest, %zeros, %all.halves"; }) ==
+        "none");
+  // An iteration uses the sum so far.
+  CHECK(attention_with([](Attention &loop) { loop.add += "store %at.tile, %next\n"; }) == "none");
+  CHECK(attention_with([](Attention &loop) { loop.add += "store %at.tile, %tile\n"; }) == "none");
+}
+
+TEST_CASE("associative loop: not if the axes of the key differ between terms and factor") {
+  // The tiles are square, so the types are the same.
+  auto turned = [](const std::string &part) {
+    return with(with(part, "{axis = 1}", "{axis = 0}"), "[64,1]", "[1,64]");
+  };
+  CHECK(attention_with([&](Attention &loop) { loop.factors = turned(loop.factors); }) == "none");
+  CHECK(attention_with([&](Attention &loop) { loop.weight = turned(loop.weight); }) == "none");
+  CHECK(attention_with([&](Attention &loop) { loop.reduced = 0; }) == "none");
+  // Without a dot. Both sums of terms must have the axes of the factor.
+  auto added = [&](auto change) {
+    return attention_with([&](Attention &loop) {
+      loop.left = "%more = add %weight, %weight : f32[64,64]\n";
+      loop.add = "%next = add %more, %old : f32[64,64]\n";
+      change(loop);
+    });
+  };
+  CHECK(added([](Attention &) {}) == attended);
+  CHECK(added([&](Attention &loop) { loop.factors = turned(loop.factors); }) == "none");
+  const std::string columns = "%up.1 = expand %above.0 {axis = 0} : f32[1,64]\n"
+                              "%up = broadcast %up.1 : f32[64,64]\n"
+                              "%e = fma %score, %powers, %up : f32[64,64]\n"
+                              "%of.columns = exp2 %e : f32[64,64]\n";
+  CHECK(added([&](Attention &loop) {
+          loop.left = columns + "%more = add %weight, %of.columns : f32[64,64]\n";
+        }) == "none");
+  // The exponent has a key along each axis.
+  CHECK(added([&](Attention &loop) {
+          loop.left = with(columns, "fma %score, %powers, %up", "add %exponent, %up") +
+                      "%more = add %of.columns, %of.columns : f32[64,64]\n";
+        }) == "none");
+}
+
+TEST_CASE("associative loop: a sum may have axes, but its key none") {
+  auto totals = [](const std::string &factor, const std::string &distance) {
+    ir::Function fn =
+        parsed("func @f(%A: ptr<f32>, %n: i32) {\n"
+               "%one = constant {value = 1} : i64\n %zero = constant {value = 0} : i64\n"
+               "%low = constant {number = -inf} : f32\n"
+               "%z = constant {number = 0.0} : f32\n %zeros = splat %z : f32[64]\n"
+               "%v = view %A, %zero, %one : view<f32>[64]\n"
+               "%top, %sums = for_loop %n, %low, %zeros : f32, f32[64] {\n"
+               "(%t: i32, %key: f32, %sum: f32[64])\n %x = load %v : f32[64]\n"
+               "%most = reduce %x {axis = 0, op = \"max\"} : f32\n"
+               "%larger = max %key, %most : f32\n %grown = sub %key, %larger : f32\n" +
+               factor + "%old = mul %sum, %factors : f32[64]\n" + distance +
+               "%term = exp %distance : f32[64]\n %next = add %old, %term : f32[64]\n"
+               "yield %larger, %next\n }\n store %A, %top\n store %v, %sums\n return\n}");
+    std::optional<AssociativeLoop> found = find_associative_loop(fn);
+    if (!found)
+      return std::string("none");
+    const AssociativeLoop::Rescaling expected = {
+        .exp = ir::Opcode::exp_, .number = 1, .scalar = nullptr, .axes = {0}};
+    CHECK(found->totals[1].rescaling == expected);
+    return found->totals[0].op + ", " + found->totals[1].op;
+  };
+  const std::string factor = "%factor = exp %grown : f32\n %factors = splat %factor : f32[64]\n";
+  const std::string distance = "%keys = splat %larger : f32[64]\n"
+                               "%distance = sub %x, %keys : f32[64]\n";
+  CHECK(totals(factor, distance) == "max, add");
+  CHECK(totals("%growth = splat %grown : f32[64]\n %factors = exp %growth : f32[64]\n", distance) ==
+        "max, add");
+  CHECK(totals(factor, "%keys = splat %key : f32[64]\n %distance = sub %x, %keys : f32[64]\n") ==
+        "none");
+  CHECK(totals(factor, "%distance = sub %x, %x : f32[64]\n") == "none");
+}
+
+namespace {
+
+void combine_with_themselves(ir::Function &fn, AssociativeLoop &found) {
+  combine_totals(
+      fn, *found.loop, found.totals,
+      [&](ir::Builder &builder, const std::vector<size_t> &which, std::vector<ir::Value *> &all) {
+        for (size_t i : which)
+          all[i] = builder.combine(found.totals[i].op, all[i], all[i]);
+      });
+  check_rules(fn);
+}
+
+} // namespace
+
+TEST_CASE("associative loop: emits a factor for all axes of the sum") {
+  auto combined = [](const Attention &loop) {
+    ir::Function fn = parsed(loop.text());
+    std::optional<AssociativeLoop> found = find_associative_loop(fn);
+    REQUIRE(found);
+    combine_totals(
+        fn, *found->loop, found->totals,
+        [&](ir::Builder &builder, const std::vector<size_t> &which, std::vector<ir::Value *> &all) {
+          for (size_t i : which)
+            all[i] = builder.combine(found->totals[i].op, all[i], all[i]);
+        });
+    check_rules(fn);
+    const std::string all = printed(fn);
+    return all.substr(all.find("  }\n") + 4);
+  };
+  Attention loop;
+  std::string text = combined(loop);
+  CAPTURE(text);
+  CHECK(contains(text, R"(  %0 = max %keys, %keys : f32[64]
+  %1 = sub %keys, %0 : f32[64]
+  %2 = splat %power : f32[64]
+  %3 = mul %1, %2 : f32[64]
+  %4 = exp2 %3 : f32[64]
+)"));
+  CHECK(count(text, " = cmp %keys, %0 {pred = \"lt\"} : i1[64]\n") == 2);
+  CHECK(contains(text, "  %9 = mul %sums, %8 : f32[64]\n"));
+  CHECK(contains(text, R"(
+  %18 = expand %17 {axis = 1} : f32[64,1]
+  %19 = broadcast %18 : f32[64,64]
+  %20 = mul %tiles, %19 : f32[64,64]
+)"));
+  // Each column has a key.
+  turn(loop);
+  text = combined(loop);
+  CHECK(contains(text, "  %9 = mul %sums, %8 : f32[64]\n"));
+  CHECK(contains(text, R"(
+  %18 = expand %17 {axis = 0} : f32[1,64]
+  %19 = broadcast %18 : f32[64,64]
+  %20 = mul %tiles, %19 : f32[64,64]
+)"));
+}
+
+TEST_CASE("associative loop: emits a factor for keys with an axis of one element") {
+  ir::Function fn = parsed(R"(
+    func @f(%A: ptr<f32>, %n: i32) {
+      %one = constant {value = 1} : i64
+      %ld = constant {value = 64} : i64
+      %zero = constant {value = 0} : i64
+      %low = constant {number = -inf} : f32
+      %lowest = splat %low : f32[64,1]
+      %z = constant {number = 0.0} : f32
+      %zeros = splat %z : f32[64,64]
+      %v = view %A, %zero, %ld, %one : view<f32>[64,64]
+      %w = view %A, %zero, %ld, %one : view<f32>[64,1]
+      %keys, %sums = for_loop %n, %lowest, %zeros : f32[64,1], f32[64,64] {
+        (%t: i32, %key: f32[64,1], %sum: f32[64,64])
+        %x = load %v : f32[64,64]
+        %most = reduce %x {axis = 1, op = "max"} : f32[64]
+        %of.rows = expand %most {axis = 1} : f32[64,1]
+        %larger = max %key, %of.rows : f32[64,1]
+        %grown = sub %key, %larger : f32[64,1]
+        %factor = exp %grown : f32[64,1]
+        %factors = broadcast %factor : f32[64,64]
+        %old = mul %sum, %factors : f32[64,64]
+        %above = broadcast %larger : f32[64,64]
+        %distance = sub %x, %above : f32[64,64]
+        %term = exp %distance : f32[64,64]
+        %next = add %old, %term : f32[64,64]
+        yield %larger, %next
+      }
+      store %w, %keys
+      store %v, %sums
+      return
+    })");
+  if (std::optional<AssociativeLoop> found = find_associative_loop(fn)) {
+    combine_with_themselves(fn, *found);
+    CHECK(contains(printed(fn), " = broadcast %6 : f32[64,64]\n  %8 = mul %sums, %7 : f32"));
+  }
 }

@@ -125,6 +125,102 @@ TEST_CASE("host_expression: returns nothing for device-only values") {
   }
 }
 
+namespace {
+
+// The host expression of a bound of %r; "" if there is none. %p is the index of the program.
+std::string bound_on_host(const std::string &operations) {
+  Function fn = function("%p = program_id {axis = 0} : i32\n" + operations);
+  Value *scalar = value_named(fn, "r");
+  if (!has_host_bound(scalar)) {
+    CHECK_FALSE(host_expression(scalar));
+    return "";
+  }
+  const std::string before = printed(fn);
+  Builder builder = Builder::after(fn, scalar->op);
+  Value *bound = emit_host_bound(builder, scalar);
+  check_rules(fn);
+  CHECK(bound->type == scalar->type);
+  if (host_expression(scalar)) {
+    CHECK(bound == scalar);
+    CHECK(printed(fn) == before);
+  }
+  return text_of(*host_expression(bound));
+}
+
+} // namespace
+
+TEST_CASE("emit_host_bound: a minimum is not larger than any of its operands") {
+  struct {
+    std::string operations, bound;
+  } cases[] = {
+      {"%r = add %n, %n : i32", "(p1 + p1)"},
+      {"%r = min %n, %n : i32", "(p1 min p1)"},
+      {"%r = min %p, %n : i32", "p1"},
+      {"%r = min %n, %p : i32", "p1"},
+      {"%a = min %p, %n : i32\n %r = min %a, %p : i32", "p1"},
+      {"%a = min %p, %n : i32\n %r = min %p, %a : i32", "p1"},
+      {"%a = min %p, %n : i32\n %r = add %a, %n : i32", "(p1 + p1)"},
+      {"%a = min %p, %n : i32\n %r = add %n, %a : i32", "(p1 + p1)"},
+      {"%a = min %p, %n : i32\n %r = add %a, %a : i32", "(p1 + p1)"},
+      {"%a = min %p, %n : i32\n %r = max %a, %n : i32", "(p1 max p1)"},
+      {"%a = min %p, %n : i32\n %r = sub %a, %n : i32", "(p1 - p1)"},
+      {"%a = min %p, %n : i32\n %r = cast %a : i64", "p1"},
+      {"%by = constant {value = 64} : i32\n %a = min %p, %n : i32\n %r = div %a, %by : i32",
+       "(p1 / 64)"},
+      {"%by = constant {value = 64} : i32\n %a = min %p, %n : i32\n %r = mul %a, %by : i32",
+       "(p1 * 64)"},
+      // The iterations of causal attention.
+      {"%rows = constant {value = 64} : i32\n %first = mul %p, %rows : i32\n"
+       "%last = add %first, %rows : i32\n %end = min %n, %last : i32\n"
+       "%end.wide = cast %end : i64\n %more = constant {value = 63} : i64\n"
+       "%rounded = add %more, %end.wide : i64\n %wide = constant {value = 64} : i64\n"
+       "%steps = div %rounded, %wide : i64\n %none = constant {value = 0} : i64\n"
+       "%some = max %steps, %none : i64\n %r = cast %some : i32",
+       "(((63 + p1) / 64) max 0)"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.operations);
+    CHECK(bound_on_host(expected.operations) == expected.bound);
+  }
+}
+
+TEST_CASE("has_host_bound: not without a minimum, or where the order changes") {
+  const std::string least = "%a = min %p, %n : i32\n";
+  std::string cases[] = {
+      "%r = add %p, %n : i32",
+      "%r = max %p, %n : i32",
+      "%r = min %p, %p : i32",
+      "%r = umin %p, %n : i32",
+      "%r = load %B : f32",
+      least + "%r = add %a, %p : i32",
+      least + "%r = max %a, %p : i32",
+      least + "%r = sub %n, %a : i32",
+      least + "%r = sub %a, %p : i32",
+      least + "%r = sub %a, %a : i32",
+      least + "%r = neg %a : i32",
+      least + "%r = mul %a, %n : i32",
+      least + "%r = rem %a, %n : i32",
+      least + "%r = div %a, %n : i32", // by a number that may be negative
+      least + "%r = div %n, %a : i32",
+      least + "%by = constant {value = -64} : i32\n %r = div %a, %by : i32",
+      least + "%by = constant {value = -1} : i32\n %r = mul %a, %by : i32",
+      least + "%by = constant {value = 0} : i32\n %r = mul %a, %by : i32",
+      // Modulo 2^32.
+      least + "%r = add %a, %n {unsigned = 1} : i32",
+      least + "%by = constant {value = 64} : i32\n %r = mul %a, %by {unsigned = 1} : i32",
+      least + "%r = cast %a {unsigned = 1} : i64",
+      // The casts lose bits.
+      least + "%r = cast %a : i8",
+      least + "%b = cast %a : i16\n %r = cast %b : i32",
+      "%f = cast %p : f32\n %a = min %f, %x : f32\n %r = cast %a : i32",
+      "for_loop %n {\n (%t: i32)\n %r = max %t, %n : i32\n yield\n }",
+  };
+  for (const std::string &operations : cases) {
+    CAPTURE(operations);
+    CHECK(bound_on_host(operations) == "");
+  }
+}
+
 TEST_CASE("copy_order: contiguous axis first, then last to first") {
   auto order = [](const std::string &strides, const std::string &box) {
     std::string sizes;

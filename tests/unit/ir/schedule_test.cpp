@@ -80,7 +80,10 @@ TEST_CASE("text_of: shows the differences within one kind") {
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, stream-K");
   schedule = warp_specialized();
   schedule.work = Schedule::Work::partials;
+  schedule.partials = SplitKPartials{};
   CHECK(text_of(schedule) == "128x256x64 warp-specialized, split-K partials");
+  schedule = {.kind = Schedule::Kind::warp_specialized, .work = Schedule::Work::partials};
+  CHECK(text_of(schedule) == "warp-specialized, split loop, partials");
 }
 
 TEST_CASE("Schedule: a baseline reuses no tiles, and has no clusters") {

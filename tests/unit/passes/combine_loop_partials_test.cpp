@@ -27,9 +27,10 @@ TEST_CASE("combine_loop_partials: unrolls large totals by available registers") 
   };
   CHECK(at_once(16, 32) == 8);
   CHECK(at_once(16, 64) == 8);
-  CHECK(at_once(32, 64) == 4);
-  CHECK(at_once(64, 64) == 2);
-  CHECK(at_once(128, 128) == 2);
+  CHECK(at_once(32, 64) == 6);
+  CHECK(at_once(64, 64) == 3);
+  CHECK(at_once(64, 128) == 3);
+  CHECK(at_once(128, 128) == 3);
 }
 
 TEST_CASE("combine_loop_partials: blocks divide the tile of a program") {

@@ -124,6 +124,72 @@ inline std::string row_kernel(int width) {
          "}";
 }
 
+/// Attention with tiles of 64 x 64 elements, and `iterations` of 64 keys each.
+inline std::string attention_kernel(const std::string &iterations = "%n") {
+  return R"(
+    func @f(%Q: ptr<f16>, %K: ptr<f16>, %V: ptr<f16>, %O: ptr<f32>, %n: i32,
+            %ld: i64 multiple_of 8, %scale: f32) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %once = constant {value = 1} : i32
+      %p = program_id {axis = 0} : i32
+      %own = add %p, %once : i32
+      %least = min %n, %own : i32
+      %wide = constant {value = 64} : i64
+      %p.wide = cast %p : i64
+      %rows = mul %p.wide, %wide : i64
+      %first = mul %rows, %ld : i64
+      %at.q = view %Q, %first, %ld, %one : view<f16>[64,64]
+      %q = load %at.q : f16[64,64]
+      %low = constant {number = -3.4028234663852886e+38} : f32
+      %lowest = splat %low : f32[64]
+      %nothing = constant {number = 0.0} : f32
+      %zeros = splat %nothing : f32[64]
+      %none = splat %nothing : f32[64,64]
+      %largest, %sum, %weighted = for_loop )" +
+         iterations + R"(, %lowest, %zeros, %none : f32[64], f32[64], f32[64,64] {
+        (%t: i32, %key: f32[64], %sum.1: f32[64], %weighted.1: f32[64,64])
+        %t.wide = cast %t : i64
+        %done = mul %t.wide, %wide : i64
+        %at = mul %done, %ld : i64
+        %at.k = view %K, %at, %one, %ld : view<f16>[64,64]
+        %k = load %at.k : f16[64,64]
+        %at.v = view %V, %at, %ld, %one : view<f16>[64,64]
+        %v = load %at.v : f16[64,64]
+        %score = dot %q, %k, %none : f32[64,64]
+        %most = reduce %score {axis = 1, op = "max"} : f32[64]
+        %larger = max %key, %most : f32[64]
+        %is.none = cmp %larger, %lowest {pred = "eq"} : i1[64]
+        %reference = select %is.none, %zeros, %larger : f32[64]
+        %each = expand %reference {axis = 1} : f32[64,1]
+        %all = broadcast %each : f32[64,64]
+        %distance = sub %score, %all : f32[64,64]
+        %scales = splat %scale : f32[64,64]
+        %scaled = mul %distance, %scales : f32[64,64]
+        %weight = exp2 %scaled : f32[64,64]
+        %grown = sub %key, %larger : f32[64]
+        %scales.1 = splat %scale : f32[64]
+        %scaled.1 = mul %grown, %scales.1 : f32[64]
+        %factor = exp2 %scaled.1 : f32[64]
+        %old = mul %sum.1, %factor : f32[64]
+        %term = reduce %weight {axis = 1, op = "add"} : f32[64]
+        %next = add %old, %term : f32[64]
+        %factor.1 = expand %factor {axis = 1} : f32[64,1]
+        %factors = broadcast %factor.1 : f32[64,64]
+        %old.1 = mul %weighted.1, %factors : f32[64,64]
+        %half = cast %weight : f16[64,64]
+        %next.1 = dot %half, %v, %old.1 : f32[64,64]
+        yield %larger, %next, %next.1
+      }
+      %sum.2 = expand %sum {axis = 1} : f32[64,1]
+      %sums = broadcast %sum.2 : f32[64,64]
+      %result = div %weighted, %sums : f32[64,64]
+      %at.o = view %O, %first, %ld, %one : view<f32>[64,64]
+      store %at.o, %result
+      return
+    })";
+}
+
 /// The value of a cost on 132 SMs; `n`: that of all parameters. `programs`: along axis 0 of the grid,
 /// and `others` along each other axis.
 inline int64_t value_of(const Expr &expr, int64_t programs, int64_t n, int64_t others = 1) {

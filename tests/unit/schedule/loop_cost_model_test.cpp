@@ -29,11 +29,12 @@ std::string with_iterations(const std::string &operations) {
   return with(two_dots(), "%sum = for_loop %K,", operations + "\n%sum = for_loop %n,");
 }
 
-std::optional<Expr> cost_of(const std::string &text, int blocks_per_sm = 1) {
+std::optional<Expr> cost_of(const std::string &text, int blocks_per_sm = 1,
+                            const std::optional<LoopDivision> &division = {}) {
   const ir::Function canonical = canonical_form(parsed(text));
   return cost_of_loops(canonical,
                        {.kind = Schedule::Kind::warp_specialized, .blocks_per_sm = blocks_per_sm},
-                       *find_gpu("90a"));
+                       *find_gpu("90a"), division);
 }
 
 // In nanoseconds, on 132 SMs. All parameters, such as the iterations, are `n`.
@@ -127,4 +128,58 @@ TEST_CASE("loop cost: the schedule of small tiles has several blocks per SM") {
     REQUIRE(best.cost);
     CHECK(value_of(*best.cost, 1000, 100) == cost(two_dots(size), blocks, 1000, 100));
   }
+}
+
+TEST_CASE("loop cost: blocks that share a loop have their part of it") {
+  // In parts of eight iterations, or less in the last one.
+  auto in_parts = [](int64_t parts, int64_t bytes, int64_t programs, int64_t n) {
+    const LoopDivision division = {Expr::constant(parts), Expr::constant((n + parts - 1) / parts),
+                                   bytes};
+    return value_of(*cost_of(two_dots(), 3, division), programs, n);
+  };
+  for (int64_t programs : {1, 40, 132, 1000}) {
+    CAPTURE(programs);
+    CHECK(in_parts(1, 0, programs, 80) == cost(two_dots(), 3, programs, 80));
+    CHECK(in_parts(10, 0, programs, 80) == cost(two_dots(), 3, 10 * programs, 8));
+    CHECK(in_parts(10, 0, programs, 80) == in_parts(10, 0, programs, 79));
+  }
+  // Each block stores a partial.
+  const int64_t bytes = 64 * 64 * 4, per_ns = find_gpu("90a")->costs->loops.bytes_per_ns;
+  for (int64_t busiest : {1, 3, 30}) {
+    const int64_t programs = 132 * busiest / 3;
+    const int64_t more = in_parts(3, bytes, programs, 80) - in_parts(3, 0, programs, 80);
+    CHECK(double(more) == doctest::Approx(double(busiest * bytes / per_ns)).epsilon(0.02));
+  }
+  // The mean of all programs, but not more than a part has.
+  const std::string growing =
+      with_iterations("%once = constant {value = 1} : i32\n %n = add %pm, %once : i32");
+  for (int64_t part : {20, 66, 1000}) {
+    const LoopDivision division = {Expr::constant(3), Expr::constant(part), 0};
+    CHECK(value_of(*cost_of(growing, 1, division), 131, 9) ==
+          cost(two_dots(), 1, 3 * 131, std::min<int64_t>(part, 66)));
+  }
+}
+
+TEST_CASE("loop cost: blocks share long loops of few programs") {
+  const std::vector<Found> found = schedules(attention_kernel());
+  REQUIRE(found.size() > 2);
+  const Found &first = found[0], &whole = found[2];
+  REQUIRE(first.work == Schedule::Work::partials);
+  CHECK(first.kind == Schedule::Kind::warp_specialized);
+  CHECK(first.blocks_per_sm == 3);
+  CHECK(found[1].work == Schedule::Work::reduction);
+  CHECK_FALSE(found[1].cost);
+  REQUIRE(whole.work == Schedule::Work::all);
+  auto is_cheaper = [&](int64_t programs, int64_t n) {
+    return value_of(*first.cost, programs, n) < value_of(*whole.cost, programs, n);
+  };
+  CHECK(is_cheaper(1, 1024));
+  CHECK(is_cheaper(16, 1024));
+  CHECK(is_cheaper(64, 100000));
+  // Few keys, or a block for each place.
+  CHECK_FALSE(is_cheaper(1, 0));
+  CHECK_FALSE(is_cheaper(1, 1));
+  CHECK_FALSE(is_cheaper(1, 4));
+  CHECK_FALSE(is_cheaper(396, 1024));
+  CHECK_FALSE(is_cheaper(100000, 1024));
 }

@@ -327,6 +327,50 @@ TEST_CASE("explain: says that wgmma multiplies dots of other loops") {
   CHECK_FALSE(contains(explained({{"MULTIPLY", "sum = a @ b"}, {"TM", "32"}}), by_wgmma));
 }
 
+TEST_CASE("explain: two launches for attention") {
+  auto explained_attention = [](const std::string &gpu, const std::string &key = "larger") {
+    KernelFile kernel(R"(
+__global__ void f(half *Q __readonly, half *K __readonly, half *V __readonly, float *O,
+                  float scale, int N, int ld __multipleof(8)) {
+  int i[64] = get_program_id(0) * 64 + 0 ... 64;
+  int j[64] = 0 ... 64;
+  half q[64, 64] = *(Q + i[:, newaxis] * ld + j[newaxis, :]);
+  float largest[64] = -F32_INFINITY, sum[64] = 0, weighted[64, 64] = 0;
+  for (int n = 0; n < N; n += 64) {
+    half k[64, 64] = *(K + (n + j)[newaxis, :] * ld + j[:, newaxis]);
+    half v[64, 64] = *(V + (n + j)[:, newaxis] * ld + j[newaxis, :]);
+    float score[64, 64] = q @ k;
+    float larger[64] = max(largest, score[:, max]);
+    float weight[64, 64] = exp2(scale * (score - KEY[:, newaxis]));
+    float shrunk[64] = exp2(scale * (largest - larger));
+    sum = sum * shrunk + weight[:, +];
+    weighted = weighted * shrunk[:, newaxis];
+    weighted += (half[64, 64])weight @ v;
+    largest = larger;
+  }
+  *(O + i[:, newaxis] * ld + j[newaxis, :]) = weighted / sum[:, newaxis];
+})",
+                      {{"KEY", key}});
+    FrontEndResult result = translate_source(kernel.input);
+    INFO(result.diagnostics_text);
+    REQUIRE(result.kernels.size() == 1);
+    return explain(result.kernels[0], *find_gpu(gpu), " for sm_" + gpu + ":");
+  };
+  const std::string first =
+      "  note: warp-specialized, 3 blocks per SM, split loop, partials: several blocks divide the "
+      "loop of a program, with partials in a workspace; for few programs with many iterations\n";
+  const std::string second = "  note: split loop, reduction: a second launch combines the partials "
+                             "in order and runs the rest of the program\n";
+  const std::string whole = "  note: warp-specialized, 3 blocks per SM: one thread loads the "
+                            "operands of all dots with TMA";
+  CHECK(contains(explained_attention("90a"), first + second + whole));
+  CHECK_FALSE(contains(explained_attention("80"), "partials"));
+  // These weights are no multiples of the factor of the sum.
+  const std::string other = explained_attention("90a", "largest");
+  CHECK(contains(other, whole));
+  CHECK_FALSE(contains(other, "partials"));
+}
+
 TEST_CASE("explain: gives the reason against the matmul, and nothing else") {
   const std::string multiply = "sum += a @ b";
   struct {
