@@ -102,11 +102,6 @@ std::vector<int> last_axis_first(int rank) {
   return order;
 }
 
-// Whether `value` is a block argument, or the result of a loop or a branch.
-bool is_carried(const Value *value) {
-  return value->block || (value->op && !value->op->blocks.empty());
-}
-
 // Whether the operands need the layout of the result.
 bool keeps_layout(const Op &op) { return is_elementwise(op) || op.is(Opcode::funnel_shift_); }
 
@@ -580,12 +575,20 @@ struct State {
     default:
       break;
     }
-    if (is_transparent(op) || is_cheap(value))
+    if (is_without_layout(value))
       return nullptr;
-    for (const Value *operand : op.operands)
+    bool is_known = true;
+    for (const Value *operand : op.operands) {
       if (Layout layout = natural(operand))
         return layout;
-    return default_layout(value->type);
+      is_known &= !is_tile(operand) || is_without_layout(operand);
+    }
+    return is_known ? default_layout(value->type) : nullptr;
+  }
+
+  // Whether the users of `value` choose its layout.
+  bool is_without_layout(const Value *value) {
+    return value->op && (is_transparent(*value->op) || is_cheap(value));
   }
 
   /// The layout of `value`; null for index tiles, which are computed in any layout that is needed.
@@ -595,9 +598,9 @@ struct State {
     auto [entry, is_new] = naturals.emplace(value, nullptr);
     if (is_new) {
       Layout layout = compute_natural(value);
-      // Carried values always have a layout. A null means that the query has reached itself around
-      // a loop. The outer query will find the layout, so the null is not kept.
-      if (!layout && is_carried(value))
+      // Other values always have a layout. A null means that the query has reached itself around a
+      // loop. The outer query will find the layout, so the null is not kept.
+      if (!layout && !is_without_layout(value))
         naturals.erase(value);
       else
         naturals[value] = layout;
