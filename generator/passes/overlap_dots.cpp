@@ -32,14 +32,14 @@
 //          the second stage, then the rest of the first stage.
 //
 //          The first stage of the first iteration runs even if the loop has none. Its results are not
-//          used then, and TMA reads nothing outside of a tensor.
+//          used then, TMA reads nothing outside of a tensor, and other loads are masked.
 // Needs:   lower_to_tma; select_mma.
 // Ensures: the loop runs an iteration less; the operations of a stage keep their order.
-// Limits:  nothing happens unless the schedule is warp-specialized, the loop accesses memory by
-//          tma_load only, and some dots of the first stage need nothing of the second one. The dots of
+// Limits:  nothing happens unless the schedule is warp-specialized, the loop only reads memory, and
+//          some dots of the first stage need nothing of the second one. The dots of
 //          the two stages must not share a loaded tile.
 //
-// Tested by tests/unit/passes/overlap_dots/.
+// Tested by tests/unit/passes/overlap_dots/ and overlap_dots_test.cpp.
 
 #include "passes/overlap_dots.h"
 
@@ -79,7 +79,8 @@ public:
   Rotation(Function &fn, Op *loop) : fn_(fn), loop_(loop), body_(*loop->blocks[0]) {}
 
   bool is_useful() {
-    if (!std::all_of(body_.ops.begin(), body_.ops.end(), [](const Op *op) { return is_pure(*op); }))
+    if (!std::all_of(body_.ops.begin(), body_.ops.end(),
+                     [](const Op *op) { return is_pure(*op) || op->is(Opcode::load_); }))
       return false;
     divide();
     find_leading();
@@ -94,11 +95,16 @@ public:
     before.set_location(loop_->location);
     Value *const count = loop_->operand(0), *const one = before.i32(1);
     Value *const last = before.sub(before.binary(Opcode::max_, count, one), one);
+    Value *const runs = before.cmp("gt", count, before.i32(0));
 
     Copies first = {{counter(), before.i32(0)}};
     for (size_t i = 0; i < results(); i++)
       first[argument(i)] = loop_->operand(1 + i);
-    emit(before, first, [&](const Op &op) { return !second_.count(&op); });
+    for (const Op *op : ops())
+      if (op->is(Opcode::load_) && !second_.count(op))
+        emit_load_if(before, first, *op, runs);
+      else if (!second_.count(op))
+        before.copy(*op, first);
     std::vector<Value *> carried;
     for (const Value *value : crossing_)
       carried.push_back(first.at(value));
@@ -112,7 +118,6 @@ public:
     for (size_t i = 0; i < crossing_.size(); i++)
       end[crossing_[i]] = rotated->results[i];
     emit(before, end, [&](const Op &op) { return second_.count(&op) || repeated_.count(&op); });
-    Value *const runs = before.cmp("gt", count, before.i32(0));
     size_t next = crossing_.size();
     for (size_t i = 0; i < results(); i++) {
       Value *result = is_of_second(yielded(i)) ? end.at(yielded(i)) : rotated->results[next++];
@@ -255,6 +260,20 @@ private:
     for (const Op *op : ops())
       if (condition(*op))
         builder.copy(*op, copies);
+  }
+
+  // A copy of `load` that reads memory only if `condition` is true.
+  static void emit_load_if(Builder &builder, Copies &copies, const Op &load, Value *condition) {
+    const Type &type = load.result()->type;
+    Value *mask = type.is_tile() ? builder.splat(condition, type.shape) : condition;
+    std::vector<Value *> masked = {mask};
+    if (load.operands.size() == 1)
+      masked.push_back(builder.filled(type, 0));
+    else
+      masked[0] = builder.binary(Opcode::and_, copy_of(copies, load.operand(1)), mask);
+    Op *copy = builder.copy(load, copies);
+    copy->operands.resize(std::max(copy->operands.size(), 1 + masked.size()));
+    std::copy(masked.begin(), masked.end(), copy->operands.begin() + 1);
   }
 
   // The body of the rotated loop.

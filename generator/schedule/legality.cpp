@@ -143,14 +143,25 @@ bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
 
 namespace {
 
+// Whether `value` is computed from a load in `block`, without a dot between.
+bool is_computed_from_load(const Value *value, const Block *block) {
+  if (!value->op || value->op->parent != block || value->op->is(Opcode::dot_))
+    return false;
+  return value->op->is(Opcode::load_) ||
+         std::any_of(value->op->operands.begin(), value->op->operands.end(),
+                     [&](const Value *operand) { return is_computed_from_load(operand, block); });
+}
+
 // Whether wgmma can multiply `dot`, from tiles that TMA loads and from an A that is computed in
-// registers. `loaded`: the operands that TMA loads.
+// registers, but not from a load: the dot would wait for memory in each iteration. `loaded`: the
+// operands that TMA loads.
 bool fits_loaded_operands(const Op &dot, const Schedule &schedule,
                           const std::set<std::pair<const Op *, size_t>> &loaded) {
   const Value *left = dot.operand(0);
   const bool is_computed = left->op && left->op->parent == dot.parent && left->op->blocks.empty() &&
                            info(left->op->code).effect == Effect::pure &&
-                           !left->op->is(Opcode::trans_) && bits_of(left->type.elem) == 16;
+                           !left->op->is(Opcode::trans_) && bits_of(left->type.elem) == 16 &&
+                           !is_computed_from_load(left, dot.parent);
   return fits_wgmma(dot, schedule) && loaded.count({&dot, 1}) &&
          (loaded.count({&dot, 0}) || is_computed);
 }
@@ -192,9 +203,9 @@ bool can_specialize_loads(Function &fn, const Gpu &gpu, const Schedule &schedule
         fits &= around->is(Opcode::for_loop_);
     }
     const Effect effect = info(op.code).effect;
-    if ((effect == Effect::read || effect == Effect::write || effect == Effect::io) &&
-        !by_tma.count(&op))
-      fits &= !is_beside_dot(op);
+    if (is_beside_dot(op) && !by_tma.count(&op)) // of the consumers; they may load anything
+      fits &= effect != Effect::write && effect != Effect::io &&
+              (effect != Effect::read || !is_stored_to(fn, op.operand(0)));
   });
   return fits && has_mainloop && fitting_stages(fn, loads, gpu, schedule) >= 2;
 }

@@ -9,8 +9,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 namespace tritonc::test {
+
+/// Whether a comparison of signed integers is true.
+inline bool holds(std::string_view pred, int64_t a, int64_t b) {
+  if (pred == "eq" || pred == "ne")
+    return (a == b) == (pred == "eq");
+  REQUIRE((pred == "lt" || pred == "le" || pred == "gt" || pred == "ge"));
+  return pred == "lt" ? a < b : pred == "le" ? a <= b : pred == "gt" ? a > b : a >= b;
+}
 
 /// The value of an integer scalar, with 32-bit unsigned divisions, as on a GPU. `given` has the values
 /// of block arguments, and of operations that depend on the launch.
@@ -45,8 +54,11 @@ inline int64_t scalar_value(const ir::Value *value,
   case ir::Opcode::max_:
     return std::max(operand(0), operand(1));
   case ir::Opcode::cmp_:
-    REQUIRE(op.get(ir::attr::pred_) == "lt");
-    return operand(0) < operand(1);
+    return holds(op.get(ir::attr::pred_), operand(0), operand(1));
+  case ir::Opcode::and_:
+    return operand(0) & operand(1);
+  case ir::Opcode::or_:
+    return operand(0) | operand(1);
   case ir::Opcode::select_:
     return operand(0) ? operand(1) : operand(2);
   default:

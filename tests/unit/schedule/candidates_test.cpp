@@ -849,6 +849,43 @@ TEST_CASE("candidate_schedules: TMA loads the operands of any dots") {
   CHECK_FALSE(specializes(other_dots(two_dots), "120"));
 }
 
+TEST_CASE("candidate_schedules: blocks share the loop of attention") {
+  auto all_names = [](const std::string &text, const char *gpu = "90a") {
+    std::vector<std::string> names;
+    for (const Found &schedule : schedules(text, gpu))
+      names.push_back(text_of(schedule));
+    return names;
+  };
+  const std::vector<std::string> pair = {"warp-specialized, 3 blocks per SM, split loop, partials",
+                                         "split loop, reduction"};
+  auto has_pair = [&](const std::string &text) {
+    const std::vector<std::string> names = all_names(text);
+    CHECK(names.size() > 2);
+    CHECK(std::count(names.begin(), names.end(), "warp-specialized, 3 blocks per SM") == 1);
+    return std::vector(names.begin(), names.begin() + 2) == pair;
+  };
+  CHECK(has_pair(attention_kernel()));
+  CHECK(all_names(attention_kernel(), "80") == std::vector<std::string>{"baseline"});
+  for (const Found &schedule : schedules(attention_kernel())) {
+    CHECK_FALSE(schedule.partials); // which are those of a matmul
+    CHECK((schedule.work == Schedule::Work::all ||
+           schedule.blocks_per_sm == schedules(attention_kernel())[0].blocks_per_sm));
+    CHECK(schedule.cost.has_value() ==
+          (schedule.is_warp_specialized() && schedule.work != Schedule::Work::reduction));
+  }
+  // The host computes a bound of the iterations, or none.
+  CHECK(has_pair(attention_kernel("%least")));
+  CHECK_FALSE(has_pair(attention_kernel("%own")));
+  // Not for other guards, scales, or starts; not if the accumulators of two dots are no totals.
+  const std::string text = attention_kernel();
+  CHECK_FALSE(has_pair(with(text, "select %is.none, %zeros", "select %is.none, %key")));
+  CHECK_FALSE(has_pair(with(text, "mul %grown, %scales.1", "add %grown, %scales.1")));
+  CHECK_FALSE(has_pair(with(text, "%lowest, %zeros, %none", "%lowest, %zeros, %filled")
+                           .insert(text.find("%largest,"), "%f = constant {number = 1.0} : f32\n"
+                                                           "%filled = splat %f : f32[64,64]\n")));
+  CHECK_FALSE(has_pair(other_dots(two_dots)));
+}
+
 TEST_CASE("candidate_schedules: rejects other dots than those of loaded tiles and a computed A") {
   // B is computed.
   CHECK_FALSE(specializes(other_dots("%c = dot %a, %b, %acc : f32[64,64]\n"
@@ -863,11 +900,85 @@ TEST_CASE("candidate_schedules: rejects other dots than those of loaded tiles an
                                      "%d = dot %turned, %b, %acc : f32[64,64]")));
 }
 
-TEST_CASE("candidate_schedules: rejects other memory accesses beside several dots") {
+TEST_CASE("candidate_schedules: rejects stores and barriers beside several dots") {
   CHECK_FALSE(
       specializes(other_dots(two_dots + "\n%at = view %C, %one, %ldc, %one : view<f16>[64,64]\n"
                                         "store %at, %half")));
   CHECK_FALSE(specializes(with(other_dots(two_dots), "return", "barrier\n return")));
+}
+
+namespace {
+
+// Attention with a bias, which the loop adds to the scores; `more` follows its load.
+std::string biased_attention(const std::string &more = "", const std::string &load = "load %at.b") {
+  const std::string text = with(attention_kernel(), "%O: ptr<f32>", "%O: ptr<f32>, %B: ptr<f32>");
+  return with(text, "%score = dot %q, %k, %none : f32[64,64]",
+              "%at.b = view %B, %at, %ld, %one : view<f32>[64,64]\n"
+              "%bias = " +
+                  load + " : f32[64,64]\n" + more +
+                  "%raw = dot %q, %k, %none : f32[64,64]\n"
+                  "%score = add %raw, %bias : f32[64,64]");
+}
+
+} // namespace
+
+TEST_CASE("candidate_schedules: consumers load a bias beside the dots") {
+  CHECK(names(biased_attention()) == names(attention_kernel()));
+  CHECK(names(biased_attention("%on = cmp %none, %none {pred = \"lt\"} : i1[64,64]\n"
+                               "%masked = load %at.b, %on, %none : f32[64,64]\n")) ==
+        names(attention_kernel()));
+  // A scalar.
+  CHECK(specializes(biased_attention("%at.s = addptr %B, %t : ptr<f32>\n"
+                                     "%s = load %at.s : f32\n")));
+  CHECK_FALSE(specializes(biased_attention(), "80"));
+}
+
+TEST_CASE("candidate_schedules: rejects a loop that stores beside the dots") {
+  CHECK_FALSE(specializes(biased_attention("store %at.b, %none\n")));
+  // Also to memory that nothing loads.
+  const std::string text = biased_attention("%at.s = view %S, %at, %ld, %one : view<f32>[64,64]\n"
+                                            "store %at.s, %bias\n");
+  CHECK_FALSE(specializes(with(text, "%B: ptr<f32>", "%B: ptr<f32>, %S: ptr<f32>")));
+  CHECK_FALSE(specializes(biased_attention("print {text = \"iteration\"}\n")));
+}
+
+TEST_CASE("candidate_schedules: rejects loads of memory that the kernel stores to") {
+  // Before the loop, and after it.
+  auto stores_to = [](const std::string &pointer, const std::string &before) {
+    return with(biased_attention(), before,
+                "%at.s = view %" + pointer +
+                    ", %zero, %ld, %one : view<f32>[64,64]\n"
+                    "store %at.s, %none\n" +
+                    before);
+  };
+  for (const char *before : {"%largest, %sum", "%sum.2 = expand"}) {
+    CAPTURE(before);
+    CHECK(specializes(stores_to("O", before)));
+    CHECK_FALSE(specializes(stores_to("B", before)));
+  }
+}
+
+TEST_CASE("candidate_schedules: rejects an operand that is computed from a load in the loop") {
+  const std::string load = "%place = view %D, %one, %ldc, %one : view<f16>[64,64]\n"
+                           "%tile = load %place : f16[64,64]\n";
+  const std::string text = with(matmul_kernel(), "%C: ptr<f16>", "%C: ptr<f16>, %D: ptr<f16>");
+  auto dots = [&](const std::string &before_loop, const std::string &before_dots) {
+    return with(with(text, "%sum = for_loop", before_loop + "%sum = for_loop"),
+                "%d = dot %a, %b, %acc : f32[64,64]",
+                before_dots + "%c = dot %x, %b, %acc : f32[64,64]\n"
+                              "%d = dot %a, %b, %c : f32[64,64]");
+  };
+  for (const std::string operand :
+       {"%x = neg %tile : f16[64,64]\n", "%wide = cast %tile : f32[64,64]\n"
+                                         "%e = exp2 %wide : f32[64,64]\n"
+                                         "%x = cast %e : f16[64,64]\n"}) {
+    CAPTURE(operand);
+    CHECK(specializes(dots(load, operand)));
+    CHECK_FALSE(specializes(dots("", load + operand)));
+  }
+  // Computed from another dot, and that from a load.
+  const std::string half = "%u = dot %a, %b, %wide : f32[64,64]\n%x = cast %u : f16[64,64]\n";
+  CHECK(specializes(dots("", load + "%wide = cast %tile : f32[64,64]\n" + half)));
 }
 
 TEST_CASE("candidate_schedules: accepts only for loops around the matmul") {
