@@ -294,6 +294,15 @@ ir::Value *Translator::pointer_difference(const ast::Expr &expr) {
 ir::Value *Translator::logical(const ast::Expr &expr) {
   const ast::Expr &a = *expr.operands[0], &b = *expr.operands[1];
   bool is_and = expr.op == Operator::logical_and;
+  // A constant operand decides, or only the other operand counts.
+  auto known = [](const ast::Expr &operand) {
+    const ast::Expr &scalar = without_repeat(operand);
+    return scalar.type.is_tile() ? std::nullopt : ast::constant_integer(scalar);
+  };
+  if (std::optional<int64_t> of_a = known(a))
+    return repeat_to(value(without_repeat((*of_a != 0) == is_and ? b : a)), expr.type.shape);
+  if (std::optional<int64_t> of_b = known(b); of_b && (*of_b != 0) == is_and)
+    return repeat_to(value(without_repeat(a)), expr.type.shape);
   ir::Value *left = value(without_repeat(a));
   InArm in_arm(arms_);
   bool may_do_both = !has_effects(b) && !has_loads(b);

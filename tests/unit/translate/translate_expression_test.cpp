@@ -1,5 +1,6 @@
 // Tests translate/translate_expression.cpp.
 
+#include "support/contains.h"
 #include "translated.h"
 
 using namespace tritonc;
@@ -334,6 +335,96 @@ TEST_CASE("translate_expression: && and || evaluate lazily") {
     %5 = cast %4 {unsigned = 1} : i32
     store %q, %5
   )"));
+}
+
+TEST_CASE("translate_expression: a constant on the left decides && or ||") {
+  auto decided = [](const std::string &value) {
+    return expected("%0 = constant {value = " + value +
+                    "} : i1\n %1 = cast %0 {unsigned = 1} : i32\n store %q, %1");
+  };
+  // The right side is not evaluated.
+  for (const std::string right : {"n > 1", "u", "*q", "(*p = n)"}) {
+    CAPTURE(right);
+    for (const std::string left : {"false", "0", "!true"})
+      CHECK(ir_of("*q = " + left + " && " + right + ";") == decided("0"));
+    for (const std::string left : {"true", "2", "!0"})
+      CHECK(ir_of("*q = " + left + " || " + right + ";") == decided("1"));
+  }
+}
+
+TEST_CASE("translate_expression: && and || with a constant have the value of the other side") {
+  auto is = [](const std::string &condition, const std::string &same) {
+    CAPTURE(condition);
+    CHECK(ir_of("*q = " + condition + ";") == ir_of("*q = " + same + ";"));
+  };
+  for (const std::string condition :
+       {"true && n > 1", "7 && n > 1", "false || n > 1", "0 || n > 1", "n > 1 && true",
+        "n > 1 || false", "true && n > 1 && !false", "false || (true && n > 1)"})
+    is(condition, "n > 1");
+  for (const std::string condition : {"true && *q", "*q && 1", "0 || *q", "*q || false"})
+    is(condition, "*q != 0");
+  is("true && (*q = n)", "(*q = n) != 0");
+  is("(*q = n) || false", "(*q = n) != 0");
+}
+
+TEST_CASE("translate_expression: the left side of a deciding constant is evaluated") {
+  CHECK(ir_of("*q = (*p = n) && false;") == expected(R"(
+    %0 = cast %n : f32
+    store %p, %0
+    %1 = constant {number = 0.0} : f32
+    %2 = cmp %0, %1 {pred = "ne"} : i1
+    %3 = constant {value = 0} : i1
+    %4 = and %2, %3 : i1
+    %5 = cast %4 {unsigned = 1} : i32
+    store %q, %5
+  )"));
+  CHECK(ir_of("*q = n > 1 || true;") == expected(R"(
+    %0 = constant {value = 1} : i32
+    %1 = cmp %n, %0 {pred = "gt"} : i1
+    %2 = constant {value = 1} : i1
+    %3 = or %1, %2 : i1
+    %4 = cast %3 {unsigned = 1} : i32
+    store %q, %4
+  )"));
+}
+
+TEST_CASE("translate_expression: && and || of a constant and a tile") {
+  auto mask = [](const std::string &causal) {
+    return ir_of("\n#define CAUSAL " + causal + R"(
+        int i[4] = 0 ... 4, key[1, 4] = i[newaxis, :], last[4, 1] = i[:, newaxis];
+        bool seen[4, 4] = !CAUSAL || key <= last;)");
+  };
+  CHECK(mask("true") == expected(R"(
+    %i = range {start = 0} : i32[4]
+    %key = expand %i {axis = 0} : i32[1,4]
+    %last = expand %i {axis = 1} : i32[4,1]
+    %0 = broadcast %key : i32[4,4]
+    %1 = broadcast %last : i32[4,4]
+    %seen = cmp %0, %1 {pred = "le"} : i1[4,4]
+  )"));
+  CHECK(mask("false") == expected(R"(
+    %i = range {start = 0} : i32[4]
+    %key = expand %i {axis = 0} : i32[1,4]
+    %last = expand %i {axis = 1} : i32[4,1]
+    %0 = constant {value = 1} : i1
+    %seen = splat %0 : i1[4,4]
+  )"));
+  const std::string compared = R"(
+    %r = range {start = 0} : i32[4]
+    %0 = splat %n : i32[4]
+    %m = cmp %r, %0 {pred = "lt"} : i1[4]
+  )";
+  for (const std::string condition :
+       {"r < n && true", "1 && r < n", "r < n || 0", "false || r < n"}) {
+    CAPTURE(condition);
+    CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = " + condition + ";") == expected(compared));
+  }
+  // The loads are not masked.
+  CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = true && *(q + r) > 0;") ==
+        ir_of("int r[4] = 0 ... 4; bool m[4] = *(q + r) > 0;"));
+  CHECK_FALSE(contains(ir_of("int r[4] = 0 ... 4; bool m[4] = false && *(q + r) > 0;"), "load"));
+  CHECK(contains(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n && false;"), " = and "));
+  CHECK(contains(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n || true;"), " = or "));
 }
 
 TEST_CASE("translate_expression: && in a masked arm is masked") {
