@@ -34,7 +34,12 @@ TEST_CASE("passes: every pass changes one of 107 kernels") {
   for (uint64_t seed : seeds)
     inputs.push_back(files.emplace_back(random::source_of(random::generate(seed).kernel)).input);
   inputs.push_back({TRITONC_KERNELS_DIR "/attention.tc",
-                    {{"TYPE", "half"}, {"D", "64"}, {"CAUSAL", "true"}, {"TM", "64"}, {"TN", "64"}},
+                    {{"TYPE", "half"},
+                     {"D", "64"},
+                     {"CAUSAL", "true"},
+                     {"WINDOW", "false"},
+                     {"TM", "64"},
+                     {"TN", "64"}},
                     {},
                     ""});
   std::map<std::string, int> changes;

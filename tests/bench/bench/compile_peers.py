@@ -42,7 +42,7 @@ CASES = {
         dict(TYPE="half", SIZE="1024"),
         dict(ROWS=1, BLOCK=1024, WARPS=4, OCCUPANCY=1, ALIGNED=8)),
     "attention": Case(
-        dict(TYPE="half", D="64", SEEN="causal", TM="64", TN="32"),
+        dict(TYPE="half", D="64", SEEN="causal", TM="64", TN="64"),
         dict(DEPTH=64, BM=64, BN=128, CAUSAL=1, LOOPS=1, WARPS=4, OCCUPANCY=2)),
 }
 

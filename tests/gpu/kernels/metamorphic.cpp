@@ -313,6 +313,7 @@ Results attend(const Matrix &q, const Matrix &k, const Matrix &v, float scale, b
   launch.write(to.O, to.heads * to.M / queries, queries * D);
   launch.write(to.log_sums, to.heads * to.M / queries, queries);
   to.ldq = to.ldk = to.ldo = D;
+  to.group = to.window = 1;
   to.q_head = to.o_head = q.columns;
   to.k_head = k.columns;
   return launch.run(tile);

@@ -131,16 +131,13 @@ def flops_of(shape):
 def places_of(batches, heads, shared, m, n, d, causal):
     """The kernel's sizes and strides, for tensors without gaps.
 
-    The kernel has as many heads of K as of Q. If `group` heads of Q share a head of K, then without a
-    mask their queries are queries of one head. With a mask, they are the heads of a batch whose heads
-    of K have the stride 0.
+    If `group` heads of Q share a head of K, then without a mask their queries are queries of one head.
     """
-    group = heads // shared
-    if causal and group > 1:
-        batches, heads, rows, k_batch, k_head = batches * shared, group, m, n * d, 0
-    else:
-        heads, rows, k_batch, k_head = shared, group * m, shared * n * d, n * d
-    return dict(batches=batches, heads=heads, M=rows, N=n, q_batch=heads * rows * d, q_head=rows * d, ldq=d,
+    group, rows = heads // shared, m
+    if not causal:
+        heads, group, rows = shared, 1, group * m
+    k_batch, k_head = shared * n * d, n * d
+    return dict(batches=batches, heads=heads, group=group, window=1, M=rows, N=n, q_batch=heads * rows * d, q_head=rows * d, ldq=d,
                 k_batch=k_batch, k_head=k_head, ldk=d, o_batch=heads * rows * d, o_head=rows * d, ldo=d)
 
 
