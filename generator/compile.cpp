@@ -358,6 +358,8 @@ struct Compilation {
     leave_out_variants(jobs, variants);
     if (options.explain)
       result.printed += explain_left_out(jobs, variants);
+    if (options.messages.wants(diagnostic(Message::fallback_schedule)))
+      add_fallback_warnings(jobs);
     report_jobs(options, jobs, variants, result);
     warn_of_full_cache();
     return result.code == ExitCode::ok && !stop_at_warnings(options, result);

@@ -61,6 +61,10 @@ Message message_of(const MissedSchedule &missed, const Gpu &gpu) {
     return Message::explain_computed;
   case RejectReason::shared_memory:
     return Message::explain_shared_memory;
+  case RejectReason::stores:
+    return Message::explain_stores;
+  case RejectReason::unlike:
+    return Message::explain_unlike;
   }
   return Message::explain_no_matmul;
 }
@@ -115,6 +119,13 @@ std::string text_of(const std::vector<int64_t> &counts) {
 }
 
 } // namespace
+
+std::optional<Error> reason_of_fallback(const ir::Function &fn, const Gpu &gpu) {
+  std::optional<MissedSchedule> missed = find_missed_schedule(fn, gpu);
+  return missed ? std::optional(
+                      Error{message_of(*missed, gpu), {missed->operand, std::string(gpu.name)}})
+                : std::nullopt;
+}
 
 std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &heading) {
   std::string text = "`" + fn.name + "`" + heading + "\n";

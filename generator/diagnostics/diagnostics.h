@@ -120,7 +120,7 @@ struct DiagnosticList {
 
 /// Which warnings to report, and the max number of errors.
 struct DiagnosticOptions {
-  std::vector<std::string> off = {"bank-conflicts",
+  std::vector<std::string> off = {"bank-conflicts", "fallback-schedule",
                                   "variant-left-out"}; // names of disabled warnings
   std::vector<std::string> errors;                     // names of warnings to treat as errors
   bool no_warnings = false;                            // disables all warnings

@@ -4,6 +4,8 @@
 
 #include "jobs/left_out.h"
 
+#include "diagnose/explain.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -78,6 +80,18 @@ void leave_out(const KernelJob &job, std::vector<KernelJob> &jobs) {
   }
 }
 
+// The first dot in a loop, as a source operation.
+std::optional<int> origin_of_dot_in_loop(const ir::Function &kernel) {
+  ir::Function function = ir::clone(kernel);
+  ir::number_origins(function);
+  std::optional<int> origin;
+  ir::for_each_op(*function.body, [&](const ir::Op &op) {
+    if (op.is(ir::Opcode::dot_) && op.parent->parent && !origin)
+      origin = op.location.origin;
+  });
+  return origin;
+}
+
 // "`attention` for sm_75, TM=128"
 std::string heading_of(const KernelJob &job, const std::vector<TranslatedVariant> &variants) {
   const std::string variant = name_of(variants[job.variant], *job.function);
@@ -102,6 +116,32 @@ void leave_out_variants(std::vector<KernelJob> &jobs,
       job.skip_bytes = job.image.spill_stores + job.image.spill_loads;
       job.warnings = {};
     }
+  }
+}
+
+void add_fallback_warnings(std::vector<KernelJob> &jobs) {
+  const ir::Function *last = nullptr;
+  const Gpu *last_gpu = nullptr;
+  for (KernelJob &job : jobs) {
+    const bool is_first = job.function != last || job.gpu != last_gpu;
+    last = job.function;
+    last_gpu = job.gpu;
+    auto is_specialized = [&](const KernelJob &other) {
+      return other.function == last && other.gpu == last_gpu && !other.is_skipped() &&
+             other.candidate.schedule.is_warp_specialized();
+    };
+    if (!is_first || !job.gpu->has_wgmma || llvm::any_of(jobs, is_specialized))
+      continue;
+    const std::optional<int> origin = origin_of_dot_in_loop(*job.function);
+    if (!origin)
+      continue;
+    Remark warning = {
+        {Message::fallback_schedule, {job.function->name, std::string(job.gpu->name)}},
+        *origin,
+        {}};
+    if (std::optional<Error> reason = reason_of_fallback(*job.function, *job.gpu))
+      warning.notes.push_back({*reason});
+    job.warnings.push_back(std::move(warning));
   }
 }
 

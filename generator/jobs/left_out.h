@@ -17,6 +17,10 @@ namespace tritonc {
 void leave_out_variants(std::vector<KernelJob> &jobs,
                         const std::vector<TranslatedVariant> &variants);
 
+/// Adds the warning `fallback_schedule` to each kernel with a matmul in a loop that is not
+/// warp-specialized on a GPU with wgmma.
+void add_fallback_warnings(std::vector<KernelJob> &jobs);
+
 /// For --explain: a line for each schedule and variant without an image, with the reason.
 std::string explain_left_out(const std::vector<KernelJob> &jobs,
                              const std::vector<TranslatedVariant> &variants);

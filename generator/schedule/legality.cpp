@@ -97,9 +97,6 @@ bool is_stored_to(Function &fn, const Value *pointers) {
   return found;
 }
 
-namespace {
-
-// Whether a producer can repeat the load, and the loops around it.
 bool can_be_followed(Function &fn, const Op &load) {
   std::set<const Value *> counters;
   for (const Op *loop = load.parent->parent; loop; loop = loop->parent->parent) {
@@ -113,8 +110,6 @@ bool can_be_followed(Function &fn, const Op &load) {
   return std::all_of(load.operands.begin(), load.operands.end(),
                      [&](const Value *operand) { return can_clone(operand, fn.body, counters); });
 }
-
-} // namespace
 
 bool can_be_followed(Function &fn, const MatmulLoop &matmul) {
   return can_be_followed(fn, *matmul.operands[0].load) &&
@@ -143,15 +138,6 @@ bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
 
 namespace {
 
-// Whether `value` is computed from a load in `block`, without a dot between.
-bool is_computed_from_load(const Value *value, const Block *block) {
-  if (!value->op || value->op->parent != block || value->op->is(Opcode::dot_))
-    return false;
-  return value->op->is(Opcode::load_) ||
-         std::any_of(value->op->operands.begin(), value->op->operands.end(),
-                     [&](const Value *operand) { return is_computed_from_load(operand, block); });
-}
-
 // Whether wgmma can multiply `dot`, from tiles that TMA loads and from an A that is computed in
 // registers, but not from a load: the dot would wait for memory in each iteration. `loaded`: the
 // operands that TMA loads.
@@ -170,6 +156,14 @@ bool fits_loaded_operands(const Op &dot, const Schedule &schedule,
 bool is_beside_dot(const Op &op) { return op.parent->parent && has_dot(*op.parent); }
 
 } // namespace
+
+bool is_computed_from_load(const Value *value, const Block *block) {
+  if (!value->op || value->op->parent != block || value->op->is(Opcode::dot_))
+    return false;
+  return value->op->is(Opcode::load_) ||
+         std::any_of(value->op->operands.begin(), value->op->operands.end(),
+                     [&](const Value *operand) { return is_computed_from_load(operand, block); });
+}
 
 bool can_specialize_loads(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   if (!gpu.has_wgmma || has_own_order(fn))

@@ -53,9 +53,13 @@ bool is_stored_to(ir::Function &fn, const ir::Value *pointers);
 /// Whether all programs have the same number of K iterations, which the host can compute.
 bool is_same_in_all_programs(const MatmulLoop &matmul);
 
-/// Whether producers can compute the addresses and masks of the operands: from parameters and the
-/// counters of the loops around the matmul.
+/// Whether producers can compute the addresses and masks of a load, or of the operands: from parameters
+/// and the counters of the loops around them.
+bool can_be_followed(ir::Function &fn, const ir::Op &load);
 bool can_be_followed(ir::Function &fn, const MatmulLoop &matmul);
+
+/// Whether `value` is computed from a load in `block`, without a dot between.
+bool is_computed_from_load(const ir::Value *value, const ir::Block *block);
 
 /// Whether the kernel can be warp-specialized with enough stages. `schedule` gives the producer
 /// warps, the consumer groups and the epilogue stages.

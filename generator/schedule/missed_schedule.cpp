@@ -14,6 +14,7 @@
 #include "ir/checks.h"
 #include "passes/pipeline.h"
 #include "passes/select_mma.h"
+#include "passes/specialize_loads.h"
 #include "passes/specialize_warps.h"
 #include "schedule/candidates.h"
 #include "schedule/legality.h"
@@ -38,10 +39,8 @@ MissedSchedule missed_of(NoMatmulLoop why) {
   }
 }
 
-// The reason why TMA cannot load operand `number`, if any.
-std::optional<MissedSchedule> missed_of(Function &fn, const MatmulLoop &matmul, int number) {
-  const LoadedOperand &operand = matmul.operands[number];
-  const Op &load = *operand.load;
+// The reason why TMA cannot load an operand, if any.
+std::optional<MissedSchedule> missed_of(Function &fn, const Op &load) {
   TensorAccessResult access = tensor_access(load.operand(0), load.operand_or_null(1));
   const Value *root = root_of(load.operand(0));
   std::string name = root ? root->name : "";
@@ -74,6 +73,47 @@ std::optional<MissedSchedule> not_along_k(const MatmulLoop &matmul, const Gpu &g
   return MissedSchedule{RejectReason::not_along_k, root ? root->name : ""};
 }
 
+// The reason why loops with other dots than those of a matmul have no producer thread.
+MissedSchedule missed_of_loops(Function &fn, const Gpu &gpu, NoMatmulLoop why) {
+  std::vector<const Op *> dots; // in loops
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::dot_) && op.parent->parent)
+      dots.push_back(&op);
+  });
+  if (!gpu.has_wgmma || dots.empty())
+    return missed_of(why);
+  if (has_own_order(fn))
+    return {RejectReason::own_order};
+  const std::vector<OperandLoad> loads = operand_loads(fn);
+  for (const Op *dot : dots) {
+    if (!is_type_of_wgmma(*dot))
+      return {RejectReason::type};
+    auto is_loaded = [&](size_t operand) {
+      return std::any_of(loads.begin(), loads.end(), [&](const OperandLoad &load) {
+        return std::any_of(load.uses.begin(), load.uses.end(), [&](const OperandUse &use) {
+          return use.dot == dot && use.operand == operand;
+        });
+      });
+    };
+    if (!is_loaded(1) || (!is_loaded(0) && is_computed_from_load(dot->operand(0), dot->parent)))
+      return {RejectReason::not_loaded};
+  }
+  for (const OperandLoad &load : loads) {
+    if (std::optional<MissedSchedule> found = missed_of(fn, *load.load))
+      return *found;
+    if (!can_be_followed(fn, *load.load))
+      return {RejectReason::computed};
+  }
+  if (fitting_stages(fn, loads, gpu, {.kind = Schedule::Kind::warp_specialized}) < 2)
+    return {RejectReason::shared_memory};
+  bool stores = false;
+  for (const Op *dot : dots)
+    for (const Op *op : dot->parent->ops)
+      stores |= info(op->code).effect == Effect::write || info(op->code).effect == Effect::io ||
+                !dot->parent->parent->is(Opcode::for_loop_);
+  return {stores ? RejectReason::stores : RejectReason::unlike};
+}
+
 bool is_specialized(const Candidate &candidate) { return candidate.schedule.is_warp_specialized(); }
 
 } // namespace
@@ -88,7 +128,7 @@ std::optional<MissedSchedule> find_missed_schedule(const Function &source, const
   if (!matmul.found) {
     if (specialized_loads_schedule(fn, gpu))
       return std::nullopt;
-    return missed_of(matmul.why);
+    return missed_of_loops(fn, gpu, matmul.why);
   }
   if (!is_in_loops_only(*matmul.found))
     return MissedSchedule{RejectReason::loops};
@@ -98,7 +138,7 @@ std::optional<MissedSchedule> find_missed_schedule(const Function &source, const
   if (!is_type_of_wgmma(dot))
     return MissedSchedule{RejectReason::type};
   for (int number : {0, 1})
-    if (std::optional<MissedSchedule> found = missed_of(fn, *matmul.found, number))
+    if (std::optional<MissedSchedule> found = missed_of(fn, *matmul.found->operands[number].load))
       return found;
   if (std::optional<MissedSchedule> found = not_along_k(*matmul.found, gpu))
     return found;

@@ -15,20 +15,22 @@ namespace tritonc {
 
 /// Why a kernel cannot be warp-specialized with TMA.
 enum class RejectReason {
-  checks,    // `assert` or `print`
-  gpu,       // no tensor maps
-  no_matmul, // no dot, or no loop that carries its accumulator
-  several_matmuls,
-  not_loaded,    // an operand is computed from loaded tiles
-  loops,         // not only for loops around the matmul
-  own_order,     // atomic operations, or barriers of the source
-  type,          // of the operands or the accumulator
-  tile,          // no tile of a block is a multiple of the source's tile
-  access,        // an operand is not a box of a tensor: `access` gives the reason
-  not_along_k,   // operands not contiguous along K; wgmma allows one, 16-bit operands may both be
-  stored_to,     // the kernel stores to an operand
-  computed,      // the address of an operand depends on more than parameters and counters
-  shared_memory, // too small for two stages
+  checks,          // `assert` or `print`
+  gpu,             // no tensor maps
+  no_matmul,       // no dot, or no loop that carries its accumulator
+  several_matmuls, // and no wgmma
+  not_loaded,      // an operand is computed from loaded tiles
+  loops,           // not only for loops around the matmul
+  own_order,       // atomic operations, or barriers of the source
+  type,            // of the operands or the accumulator
+  tile,            // no tile of a block is a multiple of the source's tile
+  access,          // an operand is not a box of a tensor: `access` gives the reason
+  not_along_k,     // operands not contiguous along K; wgmma allows one, 16-bit operands may both be
+  stored_to,       // the kernel stores to an operand
+  computed,        // the address of an operand depends on more than parameters and counters
+  shared_memory,   // too small for two stages
+  stores,          // in a loop of several matmuls; or such a loop is in a branch
+  unlike,          // several matmuls: the shapes of their results
 };
 
 struct MissedSchedule {

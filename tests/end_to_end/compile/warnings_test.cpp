@@ -88,6 +88,43 @@ TEST_CASE("-Wbank-conflicts: locates the conflict, off by default") {
   CHECK(compiled(transpose_source, {}).diagnostics_text == "");
 }
 
+TEST_CASE("-Wfallback-schedule: names what to change, off by default") {
+  auto warned = [](const std::string &copied, const std::string &gpu, bool is_on = true) {
+    TemporaryFolder files;
+    CompileOptions options{.sources = {files.write("k.tc", R"(
+#pragma tritonc grid(cdiv(M, 64))
+__global__ void scaled(half *A __readonly, half *B __readonly, float *C, int M, int n, int ld __multipleof(8)) {
+  int i[64] = 0 ... 64;
+  int row = get_program_id(0) * 64;
+  float sum[64, 64] = 0;
+  for (int k = 0; k < n; k++) {
+    half a[64, 64] = *(A + (row + i)[:, newaxis] * ld + (k * 64 + i)[newaxis, :]);
+    half b[64, 64] = *(B + (k * 64 + i)[:, newaxis] * ld + i[newaxis, :]);
+    sum += )" + copied + R"( @ b;
+  }
+  *(C + (row + i)[:, newaxis] * 64 + i[newaxis, :]) = sum;
+})")},
+                           .gpus = {find_gpu(gpu)},
+                           .stage = Stage::library};
+    if (is_on)
+      options.messages.off = {};
+    CompileResult result = compile(options);
+    CAPTURE(result.diagnostics_text);
+    REQUIRE(result.code == ExitCode::ok);
+    return result.diagnostics_text;
+  };
+  const std::string computed = warned("(a + a)", "90a");
+  CHECK(contains(computed, ": warning: `scaled` for sm_90a has no warp-specialized schedule: its "
+                           "warps copy and multiply in turn [-Wfallback-schedule]\n"));
+  CHECK(contains(computed, "10 |     sum += (a + a) @ b;\n"));
+  CHECK(contains(computed,
+                 "note: no warp specialization: an operand of the matmul is computed after "
+                 "its load, or has other uses\n"));
+  CHECK_FALSE(contains(warned("a", "90a"), "fallback"));
+  CHECK_FALSE(contains(warned("(a + a)", "80"), "fallback")); // no GPU of its kind has more
+  CHECK_FALSE(contains(warned("(a + a)", "90a", false), "fallback"));
+}
+
 TEST_CASE("-Wspills: locates the largest tile, notes its registers") {
   CompileResult result = compiled(large_source, {"multiple-unknown"});
   REQUIRE(result.code == ExitCode::ok);

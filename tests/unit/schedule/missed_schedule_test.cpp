@@ -6,6 +6,7 @@
 #include "schedule/candidates.h"
 #include "support/tile_ir.h"
 #include "unit/passes/matmul_kernel.h"
+#include "unit/schedule/found_schedules.h"
 
 #include <algorithm>
 
@@ -79,17 +80,20 @@ TEST_CASE("find_missed_schedule: no_matmul, without a sum of products") {
   CHECK(reason("func @f(%p: ptr<f32>[64]) {\n %a = load %p : f32[64]\n store %p, %a\n return\n}") ==
         RejectReason::no_matmul);
   // The loop does not add the products, and computes B.
-  CHECK(reason(with(matmul_kernel(), "%d = dot %a, %b, %acc",
-                    "%e = neg %b : f16[64,64]\n %d = dot %a, %e, %start")) ==
-        RejectReason::no_matmul);
+  const std::string computed = with(matmul_kernel(), "%d = dot %a, %b, %acc",
+                                    "%e = neg %b : f16[64,64]\n %d = dot %a, %e, %start");
+  CHECK(reason(computed, "90a") == RejectReason::not_loaded);
+  CHECK(reason(computed, "100a") == RejectReason::no_matmul);
   // With loaded operands, TMA can load them.
   CHECK(is_found(with(matmul_kernel(), "dot %a, %b, %acc", "dot %a, %b, %start")));
 }
 
 TEST_CASE("find_missed_schedule: several_matmuls") {
-  CHECK(reason(with(matmul_kernel(), "yield %d",
-                    "%e = neg %b : f16[64,64]\n %d2 = dot %a, %e, %d : f32[64,64]\n yield %d2")) ==
-        RejectReason::several_matmuls);
+  const std::string computed =
+      with(matmul_kernel(), "yield %d",
+           "%e = neg %b : f16[64,64]\n %d2 = dot %a, %e, %d : f32[64,64]\n yield %d2");
+  CHECK(reason(computed, "90a") == RejectReason::not_loaded);
+  CHECK(reason(computed, "100a") == RejectReason::several_matmuls);
   CHECK(
       is_found(with(matmul_kernel(), "yield %d", "%d2 = dot %a, %b, %d : f32[64,64]\n yield %d2")));
 }
@@ -213,4 +217,19 @@ TEST_CASE("undeclared_multiples: lists strides without an assumption") {
   // A scalar access needs no TMA.
   CHECK(undeclared("func @f(%p: ptr<f32>, %n: i64) {\n %at = addptr %p, %n : ptr<f32>\n"
                    " %a = load %at : f32\n store %p, %a\n return\n}") == Found{});
+}
+
+TEST_CASE("find_missed_schedule: loops with several matmuls") {
+  const std::string kernel = attention_kernel();
+  CHECK(is_found(kernel));
+  auto changed = [&](const std::string &from, const std::string &to) {
+    return reason(with(kernel, from, to));
+  };
+  CHECK(changed("%next = add %old",
+                "%to = view %O, %at, %ld, %one : view<f32>[64,64]\n"
+                "store %to, %score\n %next = add %old") == RejectReason::stores);
+  CHECK(changed("%v = load %at.v", "%v.1 = load %at.v : f16[64,64]\n %v = neg %v.1") ==
+        RejectReason::not_loaded);
+  CHECK(reason(with(matmul_kernel(32, 64), "dot %a, %b, %acc", "dot %a, %b, %start")) ==
+        RejectReason::unlike);
 }

@@ -133,7 +133,7 @@ TEST_CASE("explain: atomics and barriers allow only the baseline") {
   for (const char *own : {"atomic_add(C, 1.0f);", "__debug_barrier();"}) {
     std::string text = explained("90a", "half", declared, loads + own);
     CAPTURE(text);
-    CHECK(contains(text, "baseline: the kernel has atomics or barriers"));
+    CHECK(contains(text, "no warp specialization: the kernel has atomics or barriers"));
     CHECK_FALSE(contains(text, "specialized"));
   }
 }
@@ -166,7 +166,7 @@ TEST_CASE("explain: sm_80 has multistage and the baseline") {
   std::string text = explained("80", "half", declared, loads);
   CHECK(text.rfind("`f` for sm_80:\n"
                    "  note: 128x256x64 multistage: coarsened, 2 x 4 x 1 programs per block\n"
-                   "  note: baseline: sm_80 has no TMA",
+                   "  note: no warp specialization: sm_80 has no TMA",
                    0) == 0);
 }
 
@@ -262,10 +262,11 @@ TEST_CASE("explain: gives the reject reason and nothing else") {
   struct {
     std::string gpu, type, loads, text;
   } cases[] = {
-      {"75", "half", loads, "baseline: sm_75 has no TMA"},
+      {"75", "half", loads, "no warp specialization: sm_75 has no TMA"},
       {"90a", "float", float_loads,
-       "baseline: producer warps copy only half, bfloat16, 8-bit types"},
-      {"90a", "half", added, "baseline: an operand of the matmul is computed after its load"},
+       "no warp specialization: producer warps copy only half, bfloat16, 8-bit types"},
+      {"90a", "half", added,
+       "no warp specialization: an operand of the matmul is computed after its load"},
       {"90a", "half", loaded, "no TMA for `A`: its addresses are not affine in the indices"},
   };
   for (const auto &[gpu, type, loads, expected] : cases) {
@@ -273,7 +274,7 @@ TEST_CASE("explain: gives the reject reason and nothing else") {
     std::string text = explained(gpu, type, declared, loads);
     CAPTURE(text);
     CHECK(contains(text, expected));
-    CHECK_FALSE(contains(text, "specialized"));
+    CHECK_FALSE(contains(text, "warp-specialized"));
     CHECK(std::count(text.begin(), text.end(), '\n') ==
           (contains(text, "no TMA for") || contains(text, by_wgmma)
                ? 3
@@ -294,7 +295,8 @@ TEST_CASE("explain: one tf32 operand must be contiguous along K") {
   CHECK(contains(explained_tf32(a_along_m, b), "note: 128x256x64 warp-specialized"));
   std::string neither = explained_tf32(a_along_m, b_along_n);
   CAPTURE(neither);
-  CHECK(contains(neither, "baseline: except for 16-bit types, wgmma takes only one operand"));
+  CHECK(contains(neither,
+                 "no warp specialization: except for 16-bit types, wgmma takes only one operand"));
   CHECK(contains(neither, "`B`"));
   CHECK_FALSE(contains(neither, "specialized"));
 }
@@ -378,28 +380,39 @@ TEST_CASE("explain: gives the reason against the matmul, and nothing else") {
     std::string text;
   } cases[] = {
       {{{"MULTIPLY", "sum = (float)(a + b)"}},
-       "baseline: no loop accumulates a matmul (`sum += a @ b`)"},
+       "no warp specialization: no loop accumulates a matmul (`sum += a @ b`)"},
       {{{"MULTIPLY", "sum = a @ b"}, {"TM", "32"}},
-       "baseline: no loop accumulates a matmul (`sum += a @ b`)"},
+       "no warp specialization: the results of the matmuls have unlike numbers of rows, or sizes "
+       "that "
+       "wgmma does not have"},
       {{{"MULTIPLY", multiply + "; " + multiply}, {"TM", "32"}},
-       "baseline: the kernel has more than one matmul"},
+       "no warp specialization: the results of the matmuls have unlike numbers of rows, or sizes "
+       "that "
+       "wgmma does not have"},
       {{{"BEFORE", "if (K > 64)"}},
-       "baseline: the matmul is inside control flow other than loops with a known iteration count"},
+       "no warp specialization: the matmul is inside control flow other than loops with a known "
+       "iteration count"},
       {{{"BEHIND", "*(A + rm[:, newaxis] * lda + rn[newaxis, :]) = (half)sum"}},
-       "baseline: the kernel also stores through `A`, or through a pointer that may alias it"},
+       "no warp specialization: the kernel also stores through `A`, or through a pointer that may "
+       "alias it"},
       {{{"BEHIND", "*(B + rm[:, newaxis] * lda + rn[newaxis, :]) = (half)sum"}},
-       "baseline: the kernel also stores through `B`, or through a pointer that may alias it"},
+       "no warp specialization: the kernel also stores through `B`, or through a pointer that may "
+       "alias it"},
       {{{"BEFORE", "int n = *L;"}, {"LENGTH", "n"}},
-       "baseline: the address of an operand depends on values that the kernel computes or loads"},
-      {{{"TK", "512"}}, "baseline: shared memory cannot hold two stages of the matmul"},
+       "no warp specialization: the address of an operand depends on values that the kernel "
+       "computes or loads"},
+      {{{"TK", "512"}},
+       "no warp specialization: shared memory cannot hold two stages of the operands"},
       {{{"TM", "256"}, {"TN", "256"}},
-       "baseline: no block tile fits the program's tile, or programs cannot share a block"},
+       "no warp specialization: no block tile fits the program's tile, or programs cannot share a "
+       "block"},
   };
   for (const auto &[changes, expected] : cases)
     CHECK(only_line(explained(changes)) == expected);
   // Without a matmul, the loop may have another schedule.
   std::string text = explained({{"MULTIPLY", "sum += (float)(a + b)"}});
-  CHECK(contains(text, "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n"));
+  CHECK(contains(
+      text, "  note: no warp specialization: no loop accumulates a matmul (`sum += a @ b`)\n"));
   CHECK_FALSE(contains(text, "specialized"));
   CHECK(contains(explained(std::vector<Define>{}), "  note: 128x256x64 warp-specialized: "));
 }
@@ -427,7 +440,7 @@ __global__ void f(float *x __readonly, float *y, int n) {
       "loops share the tiles that they load\n"
       "  note: staged: tiles that several loops load stay in shared memory, if it has room for all "
       "iterations\n"
-      "  note: baseline: sm_80 has no TMA\n");
+      "  note: no warp specialization: sm_80 has no TMA\n");
   CHECK(
       explain(result.kernels[0], *find_gpu("90a"), " for sm_90a:") ==
       "`f` for sm_90a:\n"
@@ -442,7 +455,7 @@ __global__ void f(float *x __readonly, float *y, int n) {
       "send each other their totals; for programs with many iterations\n"
       "  note: cluster of 8: the blocks of a cluster divide the loops of a program, and send each "
       "other their totals; for programs with many iterations\n"
-      "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n");
+      "  note: no warp specialization: no loop accumulates a matmul (`sum += a @ b`)\n");
 }
 
 TEST_CASE("explain: programs with few elements run side by side") {
@@ -460,8 +473,10 @@ __global__ void f(float *x __readonly, float *y, int ld) {
     REQUIRE(result.kernels.size() == 1);
     return explain(result.kernels[0], *find_gpu("90a"), " for sm_90a:");
   };
-  const std::string sum = "*(y + row) = a[+]", heading = "`f` for sm_90a:\n",
-                    baseline = "  note: baseline: no loop accumulates a matmul (`sum += a @ b`)\n";
+  const std::string
+      sum = "*(y + row) = a[+]",
+      heading = "`f` for sm_90a:\n",
+      baseline = "  note: no warp specialization: no loop accumulates a matmul (`sum += a @ b`)\n";
   CHECK(explained("64", sum) == heading +
                                     "  note: 64 programs per block: side by side, because a "
                                     "program has few elements\n" +
@@ -473,7 +488,7 @@ __global__ void f(float *x __readonly, float *y, int ld) {
 
 TEST_CASE("explain: gives the reason against TMA for each kind of address") {
   const std::string nor =
-      "  note: baseline: producer warps cannot copy it element by element either";
+      "  note: nor without TMA: producer warps cannot copy it element by element either";
   struct {
     std::vector<Define> changes;
     std::string text;
