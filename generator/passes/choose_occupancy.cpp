@@ -20,7 +20,7 @@
 //          A warp-specialized kernel has the blocks_per_sm of its schedule. The second launch of
 //          split-K has one block per SM. A kernel without a dot whose loops have several loads of 16
 //          bytes at once has up to 1024 threads per SM: as many as have registers for all loads of an
-//          iteration.
+//          iteration. With wgmma in other schedules, ptxas decides.
 // Needs:   split_dots_along_k and assign_layouts, which decide which values are live at once;
 //          allocate_shared.
 // Ensures: fn.blocks_per_sm is set for kernels with a dot, warp-specialized kernels, the second
@@ -64,6 +64,15 @@ Need need_of(Function &fn) {
                                                  registers_per_thread(op.operand(1)->type)));
   });
   return need;
+}
+
+// wgmma cannot spill its accumulators: with a share of the registers that is too small, ptxas fails.
+bool has_wgmma(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    found |= op.is(Opcode::wgmma_ss_) || op.is(Opcode::wgmma_rs_);
+  });
+  return found;
 }
 
 bool is_wide(const Op &load) {
@@ -111,6 +120,8 @@ void choose_occupancy(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   }
   Need need = need_of(fn);
   if (!need.accumulators) {
+    if (has_wgmma(fn))
+      return;
     if (const int loads = registers_for_wide_loads(fn)) {
       const int threads = gpu.registers_per_block / (loads + registers_for_addresses);
       fn.blocks_per_sm = std::max(1, std::min(threads, threads_per_sm) / fn.threads());
