@@ -131,6 +131,8 @@ struct State {
   Joint joint;
   Users users;                              // before the first conversion
   std::map<const Value *, Layout> naturals; // null: no layout, or in progress
+  std::vector<const Value *> unknown;       // null until the query of a loop's argument has ended
+  int queries = 0;                          // of `natural`, in progress
   std::map<const Value *, bool> cheap;
   std::map<const Value *, std::vector<Value *>> made;           // for the current operand
   std::map<const Value *, std::vector<Value *>> invariant = {}; // conversions before loops
@@ -597,13 +599,19 @@ struct State {
       return nullptr;
     auto [entry, is_new] = naturals.emplace(value, nullptr);
     if (is_new) {
+      queries++;
       Layout layout = compute_natural(value);
+      queries--;
+      naturals[value] = layout;
       // Other values always have a layout. A null means that the query has reached itself around a
-      // loop. The outer query will find the layout, so the null is not kept.
+      // loop. The query of the loop's argument will find the layout, so the null is not kept longer.
       if (!layout && !is_without_layout(value))
-        naturals.erase(value);
-      else
-        naturals[value] = layout;
+        unknown.push_back(value);
+      if (value->block || queries == 0) {
+        for (const Value *one : unknown)
+          naturals.erase(one);
+        unknown.clear();
+      }
       return layout;
     }
     return entry->second;

@@ -69,9 +69,8 @@ Need need_of(Function &fn) {
 // wgmma cannot spill its accumulators: with a share of the registers that is too small, ptxas fails.
 bool has_wgmma(Function &fn) {
   bool found = false;
-  for_each_op(*fn.body, [&](const Op &op) {
-    found |= op.is(Opcode::wgmma_ss_) || op.is(Opcode::wgmma_rs_);
-  });
+  for_each_op(*fn.body,
+              [&](const Op &op) { found |= op.is(Opcode::wgmma_ss_) || op.is(Opcode::wgmma_rs_); });
   return found;
 }
 

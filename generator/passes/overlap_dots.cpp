@@ -31,8 +31,9 @@
 //          An iteration of the new loop runs first the part of the first stage up to its dots, then
 //          the second stage, then the rest of the first stage.
 //
-//          The first stage of the first iteration runs even if the loop has none. Its results are not
-//          used then, TMA reads nothing outside of a tensor, and other loads are masked.
+//          The first stage of the first iteration and the second stage of the last one run even if the
+//          loop has none. Their results are not used then, TMA reads nothing outside of a tensor, and
+//          other loads are masked.
 // Needs:   lower_to_tma; select_mma.
 // Ensures: the loop runs an iteration less; the operations of a stage keep their order.
 // Limits:  nothing happens unless the schedule is warp-specialized, the loop only reads memory, and
@@ -100,11 +101,7 @@ public:
     Copies first = {{counter(), before.i32(0)}};
     for (size_t i = 0; i < results(); i++)
       first[argument(i)] = loop_->operand(1 + i);
-    for (const Op *op : ops())
-      if (op->is(Opcode::load_) && !second_.count(op))
-        emit_load_if(before, first, *op, runs);
-      else if (!second_.count(op))
-        before.copy(*op, first);
+    emit_if(before, first, runs, [&](const Op &op) { return !second_.count(&op); });
     std::vector<Value *> carried;
     for (const Value *value : crossing_)
       carried.push_back(first.at(value));
@@ -117,7 +114,8 @@ public:
     Copies end = {{counter(), last}};
     for (size_t i = 0; i < crossing_.size(); i++)
       end[crossing_[i]] = rotated->results[i];
-    emit(before, end, [&](const Op &op) { return second_.count(&op) || repeated_.count(&op); });
+    emit_if(before, end, runs,
+            [&](const Op &op) { return second_.count(&op) || repeated_.count(&op); });
     size_t next = crossing_.size();
     for (size_t i = 0; i < results(); i++) {
       Value *result = is_of_second(yielded(i)) ? end.at(yielded(i)) : rotated->results[next++];
@@ -262,15 +260,27 @@ private:
         builder.copy(*op, copies);
   }
 
+  // The same, but loads read memory only if `runs` is true.
+  template <typename Condition>
+  void emit_if(Builder &builder, Copies &copies, Value *runs, Condition condition) {
+    for (const Op *op : ops())
+      if (condition(*op)) {
+        if (op->is(Opcode::load_))
+          emit_load_if(builder, copies, *op, runs);
+        else
+          builder.copy(*op, copies);
+      }
+  }
+
   // A copy of `load` that reads memory only if `condition` is true.
   static void emit_load_if(Builder &builder, Copies &copies, const Op &load, Value *condition) {
     const Type &type = load.result()->type;
     Value *mask = type.is_tile() ? builder.splat(condition, type.shape) : condition;
+    if (load.operands.size() > 1)
+      mask = builder.binary(Opcode::and_, copy_of(copies, load.operand(1)), mask);
     std::vector<Value *> masked = {mask};
-    if (load.operands.size() == 1)
+    if (load.operands.size() < 3)
       masked.push_back(builder.filled(type, 0));
-    else
-      masked[0] = builder.binary(Opcode::and_, copy_of(copies, load.operand(1)), mask);
     Op *copy = builder.copy(load, copies);
     copy->operands.resize(std::max(copy->operands.size(), 1 + masked.size()));
     std::copy(masked.begin(), masked.end(), copy->operands.begin() + 1);

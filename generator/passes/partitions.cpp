@@ -71,7 +71,8 @@ ThreadRegisters registers_beside_one_thread(int consumer_warps, int blocks_per_s
   const int64_t at_start = gpu.registers_per_block / blocks_per_sm / threads / unit * unit;
   // The consumers take no more than the producers release: setmaxnreg would wait forever.
   const int64_t released = warps_of_warpgroup * (at_start - of_producer);
-  return {std::min(at_start + released / consumer_warps / unit * unit, max_value), of_producer};
+  return {std::min(at_start + released / consumer_warps / unit * unit, max_value), of_producer,
+          at_start};
 }
 
 } // namespace tritonc

@@ -35,6 +35,7 @@ void set_registers(ir::Op &specialize, int consumer_warps, int producer_warps);
 /// works, if an SM runs `blocks_per_sm` such blocks.
 struct ThreadRegisters {
   int64_t of_consumer = 0, of_producer = 0;
+  int64_t at_start = 0; // of all threads, before setmaxnreg; ptxas needs them for the largest wgmma
 };
 ThreadRegisters registers_beside_one_thread(int consumer_warps, int blocks_per_sm, const Gpu &gpu);
 constexpr int warps_of_warpgroup = 4; // only whole warpgroups move registers

@@ -76,6 +76,8 @@ struct State {
   // Of values that are stored right after their definition; wgmma reads other buffers than warps.
   std::map<std::pair<Value *, bool>, Value *> buffers = {};
   std::set<const Op *> staged = {}; // loads that an operand is computed from
+  std::set<std::pair<const Op *, const Block *>> followed =
+      {}; // computations of operands, in a block
 
   Value *buffer_for(Builder &builder, Value *value, const Op &dot, std::optional<int> wanted) {
     Shape shape = value->type.shape;
@@ -120,7 +122,8 @@ struct State {
   // Sends the loads that `value` is computed from, element by element, through shared memory.
   void stage_loads_of(Value *value, const Op &dot) {
     Op *op = value->op;
-    if (!is_computed(value, dot) || op->is(Opcode::dot_))
+    if (!is_computed(value, dot) || op->is(Opcode::dot_) ||
+        !followed.insert({op, dot.parent}).second)
       return;
     for (Value *operand : op->operands) {
       if (operand->type.shape != value->type.shape || !operand->op)

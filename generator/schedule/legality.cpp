@@ -147,7 +147,7 @@ bool fits_loaded_operands(const Op &dot, const Schedule &schedule,
   const bool is_computed = left->op && left->op->parent == dot.parent && left->op->blocks.empty() &&
                            info(left->op->code).effect == Effect::pure &&
                            !left->op->is(Opcode::trans_) && bits_of(left->type.elem) == 16 &&
-                           !is_computed_from_load(left, dot.parent);
+                           !is_computed_from_loads_only(left, dot.parent);
   return fits_wgmma(dot, schedule) && loaded.count({&dot, 1}) &&
          (loaded.count({&dot, 0}) || is_computed);
 }
@@ -157,12 +157,23 @@ bool is_beside_dot(const Op &op) { return op.parent->parent && has_dot(*op.paren
 
 } // namespace
 
-bool is_computed_from_load(const Value *value, const Block *block) {
-  if (!value->op || value->op->parent != block || value->op->is(Opcode::dot_))
-    return false;
-  return value->op->is(Opcode::load_) ||
-         std::any_of(value->op->operands.begin(), value->op->operands.end(),
-                     [&](const Value *operand) { return is_computed_from_load(operand, block); });
+bool is_computed_from_loads_only(const Value *value, const Block *block) {
+  std::set<const Value *> seen;
+  std::vector<const Value *> values = {value};
+  bool has_load = false;
+  while (!values.empty()) {
+    const Op *op = values.back()->op;
+    values.pop_back();
+    if (!op || op->parent != block)
+      continue;
+    if (op->is(Opcode::dot_) || !op->blocks.empty())
+      return false;
+    has_load |= op->is(Opcode::load_);
+    for (const Value *operand : op->operands)
+      if (seen.insert(operand).second)
+        values.push_back(operand);
+  }
+  return has_load;
 }
 
 bool can_specialize_loads(Function &fn, const Gpu &gpu, const Schedule &schedule) {

@@ -58,8 +58,8 @@ bool is_same_in_all_programs(const MatmulLoop &matmul);
 bool can_be_followed(ir::Function &fn, const ir::Op &load);
 bool can_be_followed(ir::Function &fn, const MatmulLoop &matmul);
 
-/// Whether `value` is computed from a load in `block`, without a dot between.
-bool is_computed_from_load(const ir::Value *value, const ir::Block *block);
+/// Whether `value` is computed from loads in `block`, but not from a dot or a branch there.
+bool is_computed_from_loads_only(const ir::Value *value, const ir::Block *block);
 
 /// Whether the kernel can be warp-specialized with enough stages. `schedule` gives the producer
 /// warps, the consumer groups and the epilogue stages.

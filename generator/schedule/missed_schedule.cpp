@@ -95,7 +95,8 @@ MissedSchedule missed_of_loops(Function &fn, const Gpu &gpu, NoMatmulLoop why) {
         });
       });
     };
-    if (!is_loaded(1) || (!is_loaded(0) && is_computed_from_load(dot->operand(0), dot->parent)))
+    if (!is_loaded(1) ||
+        (!is_loaded(0) && is_computed_from_loads_only(dot->operand(0), dot->parent)))
       return {RejectReason::not_loaded};
   }
   for (const OperandLoad &load : loads) {

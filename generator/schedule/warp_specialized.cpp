@@ -236,6 +236,20 @@ int64_t registers_of_loops(const Function &canonical, const Gpu &gpu, const Sche
   return bytes / register_bytes / (32 * tried.warps) + others;
 }
 
+// Registers of a thread for the largest wgmma, without which ptxas fails (C7602).
+int64_t registers_of_largest_wgmma(const Function &canonical, const Gpu &gpu,
+                                   const Schedule &schedule) {
+  constexpr int64_t others = 26;
+  Function tried = clone(canonical);
+  select_mma(tried, gpu, schedule);
+  int64_t elements = 0;
+  for_each_op(*tried.body, [&](const Op &op) {
+    if (op.is(Opcode::dot_))
+      elements = std::max(elements, op.result()->type.elements());
+  });
+  return elements / (32 * tried.warps) + others;
+}
+
 } // namespace
 
 std::optional<Candidate> specialized_loads_schedule(const Function &canonical, const Gpu &gpu) {
@@ -247,7 +261,8 @@ std::optional<Candidate> specialized_loads_schedule(const Function &canonical, c
       continue;
     select_mma(tried, gpu, schedule);
     const ThreadRegisters registers = registers_beside_one_thread(tried.warps, blocks, gpu);
-    if (blocks == 1 || registers_of_loops(canonical, gpu, schedule) <= registers.of_consumer)
+    if (blocks == 1 || (registers_of_loops(canonical, gpu, schedule) <= registers.of_consumer &&
+                        registers_of_largest_wgmma(canonical, gpu, schedule) <= registers.at_start))
       return Candidate{.schedule = schedule, .cost = cost_of_loops(canonical, schedule, gpu)};
   }
   return std::nullopt;

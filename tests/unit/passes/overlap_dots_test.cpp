@@ -2,6 +2,7 @@
 // folder overlap_dots/ has more cases.
 
 #include "interpreter/interpreter.h"
+#include "matmul_kernel.h"
 #include "passes/overlap_dots.h"
 #include "support/tile_ir.h"
 
@@ -13,7 +14,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// Two dots per iteration, with `before` in front of the loop. `scores` makes %x, the operand of the
+// Two dots per iteration; `before` comes before the loop. `scores` makes %x, the operand of the
 // second dot, from %s, the result of the first one. %place is the tile of the bias in iteration %t.
 std::string kernel(const std::string &scores, const std::string &before = "") {
   return R"(func @f(%Q: ptr<f16>, %K: ptr<f16>, %V: ptr<f16>, %B: ptr<f32>, %T: ptr<i32>,
@@ -136,4 +137,11 @@ TEST_CASE("overlap_dots: a scalar is loaded") {
                        "%factor = cast %number : f32\n"
                        "%factors = splat %factor : f32[16,16]\n"
                        "%x = mul %s, %factors : f32[16,16]"));
+}
+
+TEST_CASE("overlap_dots: the second stage loads") {
+  check_results(with(kernel("%x = exp2 %s : f32[16,16]"), "yield %d",
+                     "%is.on = cmp %d, %none {pred = \"gt\"} : i1[16,16]\n"
+                     "%bias = load %place, %is.on, %d : f32[16,16]\n"
+                     "yield %bias"));
 }

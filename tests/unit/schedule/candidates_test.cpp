@@ -2,6 +2,7 @@
 
 #include "found_schedules.h"
 
+#include "passes/partitions.h"
 #include "passes/pipeline.h"
 #include "schedule/missed_schedule.h"
 
@@ -838,6 +839,28 @@ const std::string two_dots = "%c = dot %a, %b, %acc : f32[64,64]\n"
                              "%d = dot %half, %b, %acc : f32[64,64]";
 
 } // namespace
+
+TEST_CASE("candidate_schedules: looks at each computation of an operand once") {
+  // 40 squares would be 2^40 paths.
+  std::string squares;
+  for (int i = 0; i < 40; i++)
+    squares += "%s" + std::to_string(i + 1) + " = mul %s" + std::to_string(i) + ", %s" +
+               std::to_string(i) + " : f16[64,64]\n";
+  CHECK(specializes(other_dots("%c = dot %a, %b, %acc : f32[64,64]\n"
+                               "%s0 = cast %c : f16[64,64]\n" +
+                               squares + "%d = dot %s40, %b, %acc : f32[64,64]")));
+  CHECK_FALSE(specializes(other_dots("%s0 = neg %a : f16[64,64]\n" + squares +
+                                     "%d = dot %s40, %b, %acc : f32[64,64]")));
+}
+
+TEST_CASE("candidate_schedules: threads have registers for the largest wgmma at the start") {
+  // 64 x 128 accumulators: 64 registers and 26 more. Three blocks of 256 threads have 80 at the start.
+  const Gpu &gpu = *find_gpu("90a");
+  CHECK(registers_beside_one_thread(4, 3, gpu).at_start == 80);
+  CHECK(registers_beside_one_thread(4, 2, gpu).at_start == 128);
+  const std::string wide = with(matmul_kernel(64, 128), "dot %a, %b, %acc", "dot %a, %b, %start");
+  CHECK(names(wide)[0] == "warp-specialized, 2 blocks per SM");
+}
 
 TEST_CASE("candidate_schedules: TMA loads the operands of any dots") {
   CHECK(names(other_dots(two_dots)) ==
