@@ -86,9 +86,9 @@ std::vector<std::vector<bool>> set_keys(Memory &memory, const Matrix &k, int fir
   for (int key = 0; key < sizes.n; key++)
     for (int i = 0; i < d; i++)
       set(memory, k, first + key, i,
-          i >= classes                          ? (i % 2 ? 0 : draw(random))
+          i >= classes                       ? (i % 2 ? 0 : draw(random))
           : attended[size_t(i)][size_t(key)] ? 0
-                                                : far_below);
+                                             : far_below);
   return attended;
 }
 
@@ -168,24 +168,26 @@ Run attention(const Variant &variant, std::mt19937 &random, const Sizes &sizes) 
 }
 
 // Runs: one query; full tiles; more queries than keys; partial tiles with the requested number of
-// iterations; and, with a window, tiles at both ends that only a part of the queries sees, around a
-// tile that all of them see. There the window begins and ends inside of tiles.
+// iterations. With a window, all tiles of some runs need a mask: another run has one that does not,
+// between others. The last two windows begin and end inside of tiles.
 std::vector<Run> attentions_of_any_size(const Variant &variant, std::mt19937 &random,
                                         const Steps &steps) {
   int tm = variant.number("TM"), tn = variant.number("TN");
   int count = steps.empty() ? 3 : steps.back();
-  bool causal = variant["CAUSAL"] == "true", has_window = variant["WINDOW"] == "true";
-  std::vector<Sizes> all = {{1, 1, 1, 1, 1, causal, 1},
-                            {1, 2, 1, tm, tn, causal, tn},
-                            {1, 1, 1, tn + 7, 20, causal, 5},
-                            {2, 4, 2, tm + 5, count * tn - 23, causal, tn + tn / 2}};
-  if (has_window)
-    all.push_back({1, 1, 1, tm, tm + 4 * tn + 7, causal, tm + 2 * tn + 2});
+  bool causal = variant["CAUSAL"] == "true";
+  std::vector<Sizes> all = {{1, 1, 1, 1, 1, causal, 0},
+                            {1, 2, 1, tm, tn, causal, 0},
+                            {1, 1, 1, tn + 7, 20, causal, 0},
+                            {2, 4, 2, tm + 5, count * tn - 23, causal, 0}};
+  if (variant["WINDOW"] == "true")
+    all = {{1, 1, 1, 1, 1, causal, 1},
+           {1, 2, 1, tm, tn, causal, tn},
+           {1, 1, 1, tn + 7, 20, causal, 5},
+           {1, 1, 1, tm, tm + 4 * tn + 7, causal, tm + 2 * tn + 2},
+           {2, 4, 2, tm + 5, (count + 2) * tn - 23, causal, count * tn - tm}};
   std::vector<Run> runs;
-  for (Sizes sizes : all) {
-    sizes.window *= has_window;
+  for (const Sizes &sizes : all)
     runs.push_back(attention(variant, random, sizes));
-  }
   return runs;
 }
 

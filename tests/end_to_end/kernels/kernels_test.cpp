@@ -128,6 +128,9 @@ struct Trial {
   void emulate_for(const char *name) {
     for (const Schedule &schedule : test::complete_schedules_for(translated(), *find_gpu(name)))
       emulate_for(name, schedule);
+    if (auto launches = partials_launches_for(translated(), *find_gpu(name)))
+      if (launches->second.kind == Schedule::Kind::split_loop)
+        emulate_for(name, launches->first, &launches->second);
   }
 
   // One mode per schedule except for the baseline: there are many schedules with large tiles.

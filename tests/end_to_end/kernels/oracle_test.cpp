@@ -236,7 +236,7 @@ struct Trial {
         run_passes(gpu, schedule);
       run_passes(gpu, test::schedules_for(*translated(), *find_gpu(gpu)).back());
       if (auto launches = partials_launches_for(*translated(), *find_gpu(gpu)))
-        if (launches->first.kind == Schedule::Kind::split_loop)
+        if (launches->second.kind == Schedule::Kind::split_loop)
           run_passes(gpu, *launches);
     }
   }
