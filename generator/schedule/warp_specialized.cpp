@@ -218,13 +218,11 @@ std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
 namespace {
 
 // Registers of a consumer thread: the accumulators of all dots in loops, the operands that it
-// computes, and others for addresses and for values of each row.
-int64_t registers_of_loops(const Function &canonical, const Gpu &gpu, const Schedule &schedule) {
+// computes, and others for addresses and for values of each row. `fn`: after select_mma.
+int64_t registers_of_loops(const Function &fn) {
   constexpr int64_t others = 32, register_bytes = 4;
-  Function tried = clone(canonical);
-  select_mma(tried, gpu, schedule);
   int64_t bytes = 0; // of all threads
-  for_each_op(*tried.body, [&](const Op &op) {
+  for_each_op(*fn.body, [&](const Op &op) {
     if (!op.is(Opcode::dot_) || !op.parent->parent)
       return;
     const Value *left = op.operand(0);
@@ -233,21 +231,18 @@ int64_t registers_of_loops(const Function &canonical, const Gpu &gpu, const Sche
         !left->op->is(Opcode::trans_))
       bytes += left->type.elements() * bytes_of(left->type.elem);
   });
-  return bytes / register_bytes / (32 * tried.warps) + others;
+  return bytes / register_bytes / (32 * fn.warps) + others;
 }
 
 // Registers of a thread for the largest wgmma, without which ptxas fails (C7602).
-int64_t registers_of_largest_wgmma(const Function &canonical, const Gpu &gpu,
-                                   const Schedule &schedule) {
+int64_t registers_of_largest_wgmma(const Function &fn) {
   constexpr int64_t others = 26;
-  Function tried = clone(canonical);
-  select_mma(tried, gpu, schedule);
   int64_t elements = 0;
-  for_each_op(*tried.body, [&](const Op &op) {
+  for_each_op(*fn.body, [&](const Op &op) {
     if (op.is(Opcode::dot_))
       elements = std::max(elements, op.result()->type.elements());
   });
-  return elements / (32 * tried.warps) + others;
+  return elements / (32 * fn.warps) + others;
 }
 
 } // namespace
@@ -261,8 +256,8 @@ std::optional<Candidate> specialized_loads_schedule(const Function &canonical, c
       continue;
     select_mma(tried, gpu, schedule);
     const ThreadRegisters registers = registers_beside_one_thread(tried.warps, blocks, gpu);
-    if (blocks == 1 || (registers_of_loops(canonical, gpu, schedule) <= registers.of_consumer &&
-                        registers_of_largest_wgmma(canonical, gpu, schedule) <= registers.at_start))
+    if (blocks == 1 || (registers_of_loops(tried) <= registers.of_consumer &&
+                        registers_of_largest_wgmma(tried) <= registers.at_start))
       return Candidate{.schedule = schedule, .cost = cost_of_loops(canonical, schedule, gpu)};
   }
   return std::nullopt;
