@@ -164,8 +164,7 @@ void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs)
     bool is_new = !jobs[begin].is_done, has_failed = false;
     for (size_t i = begin; i < end; i++) {
       const KernelJob &job = jobs[i];
-      const bool is_too_large = job.failure && job.failure->failure.id == Message::shared_too_large;
-      has_failed |= job.failure && !is_too_large;
+      has_failed |= job.failure && !job.is_too_large();
       kernels.push_back({.schedule = job.candidate.schedule,
                          .skip_reason = job.skip_reason,
                          .skip_bytes = job.skip_bytes,

@@ -39,6 +39,7 @@ struct KernelJob {
   Image image;
   StepTimes times = {};
 
+  bool is_too_large() const { return failure && failure->failure.id == Message::shared_too_large; }
   bool is_skipped() const { return skip_reason != SkipReason::none; }
 };
 

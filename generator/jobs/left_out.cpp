@@ -13,10 +13,6 @@
 namespace tritonc {
 namespace {
 
-bool is_too_large(const KernelJob &job) {
-  return job.failure && job.failure->failure.id == Message::shared_too_large;
-}
-
 bool is_general(const KernelJob &job) { return job.function->plan.specialization.empty(); }
 
 // Whether the variants differ only in values that a launch chooses.
@@ -109,7 +105,7 @@ void leave_out_variants(std::vector<KernelJob> &jobs,
         return replaces(other, job, variants) && is_better(other);
       });
     };
-    if (is_too_large(job) && has_choice([](const KernelJob &) { return true; }))
+    if (job.is_too_large() && has_choice([](const KernelJob &) { return true; }))
       leave_out(job, jobs);
     if (spills(job) && has_choice([](const KernelJob &other) { return !spills(other); })) {
       job.skip_reason = SkipReason::spills;
