@@ -40,6 +40,41 @@ std::optional<LoadedOperand> loaded_operand(Function &fn, const Op &loop, Value 
 
 } // namespace
 
+std::optional<size_t> carried_accumulator(const Function &fn, const Op &dot) {
+  const Block &body = *dot.parent;
+  const Value *accumulator = dot.operand(2);
+  if (!body.parent || !body.parent->is(Opcode::for_loop_) || accumulator->block != &body ||
+      accumulator->index == 0)
+    return std::nullopt;
+  const size_t carried = size_t(accumulator->index - 1);
+  if (body.terminator()->operand(carried) != dot.result() ||
+      count_uses(*fn.body, accumulator) != 1 || count_uses(*fn.body, dot.result()) != 1)
+    return std::nullopt;
+  return carried;
+}
+
+bool only_accumulates(const Function &fn, const Op &loop) {
+  bool all = true, any = false;
+  for_each_op(*loop.blocks[0], [&](const Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    any = true;
+    all &= op.parent == loop.blocks[0] && carried_accumulator(fn, op).has_value();
+  });
+  return any && all;
+}
+
+bool keeps_dots_in_flight(const Function &fn) {
+  bool all = true, any = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (!op.is(Opcode::dot_) || !op.parent->parent)
+      return;
+    any = true;
+    all &= carried_accumulator(fn, op).has_value();
+  });
+  return any && all;
+}
+
 MatmulLoopResult find_matmul_loop(Function &fn) {
   Op *dot = nullptr;
   bool several = false;
@@ -57,16 +92,10 @@ MatmulLoopResult find_matmul_loop(Function &fn) {
   if (!loop || !loop->is(Opcode::for_loop_))
     return {std::nullopt, NoMatmulLoop::not_in_a_loop};
 
-  MatmulLoop matmul{loop, dot, 0, {}};
-  const Value *accumulator = dot->operand(2);
-  bool is_carried = accumulator->block == dot->parent && accumulator->index > 0;
-  if (is_carried) {
-    matmul.carried = size_t(accumulator->index - 1);
-    is_carried = dot->parent->terminator()->operand(matmul.carried) == dot->result() &&
-                 count_uses(*fn.body, accumulator) == 1 && count_uses(*fn.body, dot->result()) == 1;
-  }
-  if (!is_carried)
+  const std::optional<size_t> carried = carried_accumulator(fn, *dot);
+  if (!carried)
     return {std::nullopt, NoMatmulLoop::accumulator_not_carried};
+  MatmulLoop matmul{loop, dot, *carried, {}};
   for (int i : {0, 1}) {
     std::optional<LoadedOperand> operand = loaded_operand(fn, *loop, dot->operand(size_t(i)));
     if (!operand)

@@ -297,6 +297,21 @@ void erase(Op *op) {
   ops.erase(ops.begin() + op->parent->position_of(op));
 }
 
+namespace {
+
+// `distance`: from `place` to the new position of `op`.
+void move_to(Op *op, Op *place, ptrdiff_t distance) {
+  erase(op);
+  Block &block = *place->parent;
+  op->parent = &block;
+  block.ops.insert(block.ops.begin() + ptrdiff_t(block.position_of(place)) + distance, op);
+}
+
+} // namespace
+
+void move_before(Op *op, Op *place) { move_to(op, place, 0); }
+void move_after(Op *op, Op *place) { move_to(op, place, 1); }
+
 void add_with_operands(const Op *op, std::set<const Op *> &to) {
   if (!to.insert(op).second)
     return;

@@ -292,6 +292,10 @@ std::optional<Partition> partition_of(const Op &op);
 /// Removes `op` from its block. Its results must have no users.
 void erase(Op *op);
 
+/// Moves `op` to directly before or after `place`, in any block.
+void move_before(Op *op, Op *place);
+void move_after(Op *op, Op *place);
+
 /// Adds a value to a for_loop's carried values: `first` at the start. The caller appends the value of
 /// the next iteration to the yield. Returns the argument of the loop's body.
 Value *add_carried(Function &fn, Op &loop, Value *first);

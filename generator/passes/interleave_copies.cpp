@@ -38,13 +38,6 @@ namespace {
 constexpr size_t min_dots = 4;
 constexpr int64_t min_stages = 3;
 
-void move_before(Op *op, Op *place) {
-  Block &block = *place->parent;
-  erase(op);
-  op->parent = &block;
-  block.ops.insert(block.ops.begin() + ptrdiff_t(block.position_of(place)), op);
-}
-
 void spread(Op &loop) {
   std::vector<Op *> copies, commits, dots;
   for (Op *op : loop.blocks[0]->ops) {

@@ -36,6 +36,7 @@
 #include "passes/order_programs.h"
 #include "passes/overlap_dots.h"
 #include "passes/pipeline_loops.h"
+#include "passes/pipeline_wgmma.h"
 #include "passes/precompute_reciprocals.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_loads.h"
@@ -142,8 +143,9 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // specialize_warps assigns warps in all loops at once, so it comes after the passes that change
   // loops. The passes after it no longer find a matmul loop. In kernels with several dots,
   // overlap_dots lets dots of two iterations overlap, split_loop_at_condition removes branches
-  // between dots and their results, and specialize_loads assigns the warps. issue_wgmma_async waits
-  // for dots late. stage_epilogue sends the output tiles through shared memory.
+  // between dots and their results, and specialize_loads assigns the warps. pipeline_wgmma leaves
+  // dots in flight from one iteration to the next. issue_wgmma_async waits for the other dots late.
+  // stage_epilogue sends the output tiles through shared memory.
   run("make_persistent", make_persistent, schedule);
   run("split_k_in_cluster", split_k_in_cluster, schedule);
   run("remove_dead_code", remove_dead_code);
@@ -151,6 +153,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("overlap_dots", overlap_dots, schedule);
   run("split_loop_at_condition", split_loop_at_condition, schedule);
   run("specialize_loads", specialize_loads, gpu, schedule);
+  run("pipeline_wgmma", pipeline_wgmma, schedule);
   run("issue_wgmma_async", issue_wgmma_async);
   run("stage_epilogue", stage_epilogue, schedule);
   run("remove_dead_code", remove_dead_code);
@@ -165,6 +168,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
   run("pipeline_loops", pipeline_loops, gpu, schedule);
+  run("pipeline_wgmma", pipeline_wgmma, schedule);
   run("issue_wgmma_async", issue_wgmma_async);
   run("split_dots_along_k", split_dots_along_k, gpu, schedule);
   run("prefetch_through_registers", prefetch_through_registers, gpu);

@@ -4,13 +4,13 @@
 //       (%t, %acc)                               for_loop %n, %step, %zero {
 //       %a = tma_load %m, ...                      (%t, %s, %acc)
 //       %b = tma_load %w, ...                      %i = get %operands, %s
-//       %d = dot %a, %b, %acc             =>       %p = wgmma_ss %as, %i, %bs, %i, %acc
-//       yield %d                                   %d = wgmma_wait %p {pending = 1}
-//     }                                            if %t > 0: get_done %operands, %s {offset = -1}
-//     store %v, %d                                 yield %s + 1, %d
+//       %d = dot %a, %b, %acc             =>       %a = shared_load %as, %i
+//       yield %d                                   %b = shared_load %bs, %i
+//     }                                            %d = dot %a, %b, %acc
+//     store %v, %d                                 get_done %operands, %s
+//                                                  yield %s + 1, %d
 //                                                }
-//                                                %e = wgmma_wait %d {pending = 0}
-//                                                store %v, %e
+//                                                store %v, %d
 //                                              } {
 //                                                for_loop %n, %step {
 //                                                  (%t, %s)
@@ -23,21 +23,12 @@
 //                                              }
 //
 // The producer thread runs ahead of the consumers as far as there are empty stages. The tensor
-// cores have the next matmul queued while one is in flight, and never wait for copy instructions.
+// cores never wait for copy instructions.
 //
-// Method:  A channel passes the stages of a circular buffer from the producer to the consumers. One
-//          matmul stays in flight, so iteration t releases the stage of iteration t - 1. The stage
-//          of the last iteration is released after the loop, if an outer loop may run the mainloop
-//          again.
+// Method:  A channel passes the stages of a circular buffer from the producer to the consumers.
 //
 //          K iterations are counted from the start of the block, over all loops around the matmul.
 //          These are the numbers in the channel.
-//
-//          Accumulators that start from zero are not set to zero: the first wgmma of the loop
-//          ignores them. That needs at least one iteration. After set_k_tile a loop without
-//          iterations has an empty tensor map, for which the host does not launch this kernel.
-//          Producer warps without TMA need no tensor map, so there the accumulators are set to
-//          zero.
 //
 //          Producers repeat the loops around the mainloop, with only the computation of addresses
 //          and coordinates. The consumers run everything else. tma_prefetch fetches the tensor maps
@@ -66,18 +57,6 @@
 //          Operands that the kernel gathers through pointers are copied so, too. A part of the
 //          pointers is computed from parts of the indices. That takes long, so the loop carries the
 //          first part of the next iteration.
-//
-//          A from registers. wgmma reads an operand from shared memory if it is contiguous along K,
-//          or if its elements have 16 bits. Any other A is loaded into registers by the consumer
-//          warps, one slice of K at a time:
-//
-//              %f = shared_load %as, %i {origin = [0,8], perm = [1,0]}
-//              %p = wgmma_rs %f, %bs, %i, %acc {origin = [8,0], rows = [2,16,4,1,8,32]}
-//              %d = wgmma_wait %p {pending = 3}
-//
-//          A few slices are in flight while the next one is loaded, into the registers of the slice
-//          that the wait has completed. Any rows of the accumulator may form an instruction. {rows}
-//          chooses them so that the loads have no bank conflicts.
 //
 //          Multicast. Each block of a cluster copies a part of an operand's tile to all blocks. The
 //          blocks synchronize before the first copy, and at the end: a block must not end while
@@ -112,8 +91,7 @@
 //                                                ...
 //                                              }
 //                                              put_done %turns, %r
-//                                              %e = wgmma_wait %d {pending = 0}
-//                                              store %v, %e
+//                                              store %v, %d
 //                                            }
 //
 //          The producer copies for both groups, tile by tile. A group must not get its first stage
@@ -122,8 +100,8 @@
 //          without buffers: the turn of tile r begins when that of tile r - 1 ends.
 // Needs:   lower_to_tma or schedule.producer_warps; select_mma. Ping-pong: make_persistent, and the
 //          same number of mainloop iterations in each program.
-// Ensures: the matmul is a wgmma_ss, several wgmma_rs, or a dot of shared_loads. The tma_loads or
-//          loads of the operands have no use any more.
+// Ensures: the operands of the dot are shared_loads of the channel's stage. The tma_loads or loads of
+//          the operands have no use any more.
 // Limits:  nothing happens unless the schedule is warp-specialized and the kernel has one dot; see
 //          specialize_loads for several. For such a schedule can_specialize must hold
 //          (schedule/legality.h): candidate_schedules checks it.
@@ -151,9 +129,6 @@ namespace {
 
 constexpr int64_t max_stages = 8;
 
-// Bytes along K of one wgmma. Four slices in flight hide the latency of loading a slice.
-constexpr int64_t bytes_of_slice = 32, max_slices_under_way = 4;
-
 // Bytes of a piece per producer thread. A thread holds two pieces: it stores one while the next one
 // loads. Each element takes a register until two elements are packed into one.
 constexpr int64_t bytes_in_registers = 64, bytes_of_gather = 32;
@@ -173,8 +148,6 @@ struct State {
   Value *buffers[2] = {};
   Value *operands = nullptr, *turns = nullptr; // channels; no turns: one consumer group
   int64_t stages = 0;
-  std::vector<int64_t> warpgroups = {};
-  std::vector<int64_t> rows = {}; // {rows}, if A comes from registers; else empty
   Location location = {};
 
   bool copies_by_threads() const { return schedule.producer_warps > 0; }
@@ -212,39 +185,15 @@ struct State {
     return channel;
   }
 
-  // {rows} if A must come from registers; else empty. Elements that threads copy have 16 bits, so
-  // wgmma reads them in any order.
-  std::vector<int64_t> rows_of_instruction() {
-    if (copies_by_threads())
-      return {};
-    const LoadedOperand &left = matmul.operands[0];
-    const Type &tile = left.load->result()->type;
-    int contiguous = contiguous_tile_axis(*left.load->operand(0)->op, tile.rank());
-    int bytes = bytes_of(tile.elem);
-    if (bytes == 2 || contiguous == left.perm[1])
-      return {};
-    return rows_without_conflicts(*buffers[0]->type.layout, contiguous, bytes);
-  }
-
   void make_buffers(Builder &builder) {
     for (int i : {0, 1})
       buffers[i] = allocate(builder, i);
-    rows = rows_of_instruction();
     operands = make_channel(builder, "operands", {buffers[0], buffers[1]}, stages);
     if (groups() > 1)
       turns = make_channel(builder, "turns", {}, groups());
   }
 
   // --- The consumer warps ---
-
-  void release_previous(Builder &builder, Value *exists, Value *step) {
-    Op *branch = builder.if_else(exists, {});
-    Builder inside(fn, branch->blocks[0]);
-    inside.set_location(location);
-    inside.channel_op(Opcode::get_done_, operands, step, -1);
-    inside.yield({});
-    Builder(fn, branch->blocks[1]).yield({});
-  }
 
   // Lets `loop` carry the count of K iterations, `start` at first. Returns the block argument; the
   // caller must yield the next count.
@@ -267,8 +216,6 @@ struct State {
     Value *step = carry_step(loop, start);
     Value *next = loop == matmul.loop ? multiply(step) : multiply_in(inner_loop(*loop), step);
     loop->blocks[0]->terminator()->operands.push_back(next);
-    if (loop == matmul.loop && !is_by_warps())
-      finish(loop);
     return loop->results.back();
   }
 
@@ -302,134 +249,26 @@ struct State {
     after.channel_op(Opcode::put_done_, turns, mine);
   }
 
-  bool is_left_from_registers() const { return !rows.empty(); }
-
-  void divide(Op *op) {
-    op->set(attr::warpgroups_, warpgroups);
-    if (!rows.empty())
-      op->set(attr::rows_, rows);
-  }
-
-  Value *wait(Builder &builder, Value *accumulator, int64_t pending) {
-    Op *op = builder.create(Opcode::wgmma_wait_, {accumulator}, {accumulator->type});
-    op->set(attr::pending_, pending);
-    divide(op);
-    return op->result();
-  }
-
-  // Starts a wgmma. If `first`, it ignores an accumulator that starts from zero in the first
-  // iteration.
-  Value *start(Builder &builder, Opcode code, std::vector<Value *> operands, Value *is_later,
-               bool first) {
-    if (first && starts_from_zero())
-      operands.push_back(is_later);
-    Op *op = builder.create(code, std::move(operands), {matmul.dot->result()->type});
-    divide(op);
-    if (matmul.dot->has(attr::precision_))
-      op->set(attr::precision_, std::string(matmul.dot->get(attr::precision_)));
-    if (matmul.dot->has(attr::unsigned_))
-      op->set(attr::unsigned_);
-    return op->result();
-  }
-
-  Value *multiply_from_shared(Builder &builder, Value *stage, Value *is_later, Value *step) {
-    Value *started =
-        start(builder, Opcode::wgmma_ss_,
-              {buffers[0], stage, buffers[1], stage, matmul.dot->operand(2)}, is_later, true);
-    std::vector<int64_t> perms = matmul.operands[0].perm;
-    perms.insert(perms.end(), matmul.operands[1].perm.begin(), matmul.operands[1].perm.end());
-    started->op->set(attr::perms_, perms);
-    Value *accumulator = wait(builder, started, 1);
-    release_previous(builder, is_later, step);
-    return accumulator;
-  }
-
-  Value *multiply_from_registers(Builder &builder, Value *stage, Value *is_later, Value *step) {
-    Type slice = matmul.dot->operand(0)->type;
-    int64_t depth = slice.shape[1];
-    slice.shape[1] = bytes_of_slice / bytes_of(slice.elem);
-    int64_t under_way = std::min(depth / slice.shape[1], max_slices_under_way);
-    Value *accumulator = matmul.dot->operand(2);
-    for (int64_t k = 0; k < depth; k += slice.shape[1]) {
-      Op *fragment = builder.create(Opcode::shared_load_, {buffers[0], stage}, {slice});
-      fragment->set(attr::perm_, matmul.operands[0].perm);
-      fragment->set(attr::origin_, std::vector<int64_t>{0, k});
-      accumulator = start(builder, Opcode::wgmma_rs_,
-                          {fragment->result(), buffers[1], stage, accumulator}, is_later, k == 0);
-      accumulator->op->set(attr::perm_, matmul.operands[1].perm);
-      accumulator->op->set(attr::origin_, std::vector<int64_t>{k, 0});
-      accumulator = wait(builder, accumulator, under_way - 1);
-    }
-    // The stage before is empty earlier. But ptxas cannot tell slices in flight apart if there is a
-    // branch between them (C7513).
-    release_previous(builder, is_later, step);
-    return accumulator;
-  }
-
-  // Then the first wgmma ignores the accumulator, and no instruction sets it to zero.
-  bool starts_from_zero() {
-    return schedule.k_tile && !copies_by_threads() &&
-           is_zero(matmul.loop->operand(1 + matmul.carried));
-  }
-
-  // Multiplies by mma, from fragments that the warps load from the stage.
-  void multiply_by_warps(Builder &builder, Value *stage, Value *step) {
+  // Multiplies the tiles of a stage. Returns the number of the next one.
+  Value *multiply(Value *step) {
     Op *dot = matmul.dot;
+    Builder builder = Builder::before(fn, dot);
+    builder.set_location(location);
+    Value *stage = builder.channel_op(Opcode::get_, operands, step);
     for (size_t i : {0, 1}) {
       const LoadedOperand &operand = matmul.operands[i];
       builder.set_location(operand.load->location);
       Op *load = builder.create(Opcode::shared_load_, {buffers[i], stage}, {dot->operand(i)->type});
       load->set(attr::perm_, operand.perm);
       load->set(attr::origin_, std::vector<int64_t>{0, 0});
-      load->set(attr::strided_access_);
+      if (is_by_warps())
+        load->set(attr::strided_access_);
       dot->operands[i] = load->result();
     }
     Builder after = Builder::after(fn, dot);
     after.set_location(location);
     after.channel_op(Opcode::get_done_, operands, step);
-    builder.set_location(location);
-  }
-
-  Value *multiply(Value *step) {
-    Op *dot = matmul.dot;
-    Builder builder = Builder::before(fn, dot);
-    builder.set_location(location);
-    Value *stage = builder.channel_op(Opcode::get_, operands, step);
-    if (is_by_warps()) {
-      multiply_by_warps(builder, stage, step);
-      return builder.add(step, builder.i32(1));
-    }
-    Value *iteration = matmul.loop->blocks[0]->arguments[0];
-    Value *is_later = builder.cmp("gt", iteration, builder.i32(0));
-    Value *accumulator = is_left_from_registers()
-                             ? multiply_from_registers(builder, stage, is_later, step)
-                             : multiply_from_shared(builder, stage, is_later, step);
-    accumulator->name = dot->result()->name;
-    Value *next = builder.add(step, builder.i32(1));
-    replace_uses(*fn.body, dot->result(), accumulator);
-    replace_uses(*dot->parent, dot->result(), accumulator);
-    erase(dot);
-    return next;
-  }
-
-  // After the mainloop: waits for the last matmul. Releases its stage if there is an outer loop.
-  void finish(Op *loop) {
-    if (starts_from_zero()) {
-      Builder before = Builder::before(fn, loop);
-      Value *&start = loop->operands[1 + matmul.carried];
-      start = before.create(Opcode::undef_, {}, {start->type})->result();
-    }
-    Builder builder = Builder::after(fn, loop);
-    builder.set_location(location);
-    Value *unfinished = loop->results[matmul.carried];
-    Value *accumulator = fn.new_value(unfinished->type); // placeholder in all uses
-    replace_uses(*loop->parent, unfinished, accumulator);
-    Value *finished = wait(builder, unfinished, 0);
-    finished->name = unfinished->name;
-    replace_uses(*loop->parent, accumulator, finished);
-    if (loop->parent->parent->is(Opcode::for_loop_))
-      release_previous(builder, builder.cmp("gt", loop->operand(0), builder.i32(0)),
-                       loop->results.back());
+    return after.add(step, after.i32(1));
   }
 
   // --- The producer thread or warps ---
@@ -630,7 +469,6 @@ struct State {
 
   void run() {
     location = matmul.dot->location;
-    warpgroups = matmul.dot->get(attr::warpgroups_);
     stages = fitting_stages(fn, matmul, gpu, schedule);
     Op *outermost = matmul.loop;
     while (outermost->parent != fn.body)

@@ -29,7 +29,7 @@ std::string contents(const std::filesystem::path &file) {
 const std::vector<std::string_view> running = {"pipeline", "pass_runner"};
 const std::vector<std::string_view> shared_by_passes = {
     "grid_of_blocks",   "loop_partials", "merge_repeated_loads", "partitions",
-    "shared_roundtrip", "stream_k",      "tile_slices"};
+    "shared_roundtrip", "stream_k",      "tile_slices",          "wgmma"};
 
 } // namespace
 

@@ -32,6 +32,7 @@
 #include "passes/order_programs.h"
 #include "passes/overlap_dots.h"
 #include "passes/pipeline_loops.h"
+#include "passes/pipeline_wgmma.h"
 #include "passes/precompute_reciprocals.h"
 #include "passes/prefetch_dot_operands.h"
 #include "passes/prefetch_loads.h"
@@ -114,6 +115,7 @@ const std::map<std::string_view, Run> &passes() {
       PASS(order_programs),
       PASS(overlap_dots),
       PASS(pipeline_loops),
+      PASS(pipeline_wgmma),
       PASS(precompute_reciprocals),
       PASS(prefetch_dot_operands),
       PASS(prefetch_loads),

@@ -148,33 +148,6 @@ TEST_CASE("specialize_warps: 8 consumer warps get more registers, 4 do not") {
   CHECK_FALSE(first(four, ir::Opcode::warp_specialize_).has(ir::attr::registers_));
 }
 
-TEST_CASE("specialize_warps: transposed operand sets perms of wgmma") {
-  std::string kernel = with(matmul_kernel(), "%at.a, %lda, %one", "%at.a, %one, %lda");
-  kernel = with(kernel, "%a = load %va : f16[64,64]",
-                "%stored = load %va : f16[64,64]\n %a = trans %stored {perm = [1,0]} : f16[64,64]");
-  ir::Function fn = specialized(kernel);
-  CHECK(first(fn, ir::Opcode::wgmma_ss_).get(ir::attr::perms_) == std::vector<int64_t>{1, 0, 0, 1});
-}
-
-TEST_CASE("specialize_warps: non-zero start accumulates from iteration 0") {
-  ir::Function zero = specialized(matmul_kernel());
-  CHECK(first(zero, ir::Opcode::wgmma_ss_).operands.size() == 6);
-  CHECK(value_named(zero, "sum")->op->is(ir::Opcode::wgmma_wait_));
-  ir::Function half = specialized(with(matmul_kernel(), "number = 0.0", "number = 0.5"));
-  CHECK(first(half, ir::Opcode::wgmma_ss_).operands.size() == 5);
-  CHECK_FALSE(contains(printed(half), "undefined"));
-}
-
-TEST_CASE("specialize_warps: loop that may be empty starts from zeros") {
-  ir::Function fn =
-      specialized(matmul_kernel(), {.kind = Schedule::Kind::warp_specialized, .k_tile = 0});
-  CHECK(first(fn, ir::Opcode::wgmma_ss_).operands.size() == 5);
-  CHECK_FALSE(contains(printed(fn), "undefined"));
-  const ir::Op &wait = *value_named(fn, "sum")->op; // of the loop
-  REQUIRE(wait.is(ir::Opcode::wgmma_wait_));
-  CHECK(ir::is_zero(wait.operand(0)->op->operand(1)));
-}
-
 TEST_CASE("specialize_warps: blocks on one SM share its memory") {
   auto stages = [](int blocks_per_sm) {
     ir::Function fn = parsed(prepared(matmul_kernel(64, 64, 128)));
@@ -227,7 +200,6 @@ TEST_CASE("specialize_warps: ping-pong groups take turns") {
       "for_loop %K",
       "get %operands",
       "put_done %turns, %wave.1\n",
-      "wgmma_wait %sum {pending = 0",
   };
   size_t at = 0;
   for (const std::string &next : expected) {
@@ -244,21 +216,6 @@ TEST_CASE("specialize_warps: ping-pong groups take turns") {
   specialize_warps(one, *find_gpu("90a"), by_tma);
   CHECK_FALSE(contains(printed(one), "turns"));
   CHECK_FALSE(contains(printed(one), "consumer_group_id"));
-}
-
-TEST_CASE("specialize_warps: releases the last stage in a persistent loop") {
-  auto arrivals = [](bool in_rounds) {
-    ir::Function fn = parsed(prepared(matmul_kernel()));
-    if (in_rounds)
-      make_persistent(fn, by_tma);
-    specialize_warps(fn, *find_gpu("90a"), by_tma);
-    check_rules(fn);
-    int found = 0;
-    ir::for_each_op(*fn.body, [&](const ir::Op &op) { found += op.is(ir::Opcode::get_done_); });
-    return found;
-  };
-  CHECK(arrivals(true) == 2);
-  CHECK(arrivals(false) == 1);
 }
 
 TEST_CASE("specialize_warps: the producer's operations have locations of the source") {
@@ -302,68 +259,6 @@ TEST_CASE("specialize_warps: host operations stay before warp_specialize") {
   }
   CHECK(parted);
   CHECK(fn.body->ops.back()->is(ir::Opcode::return_));
-}
-
-namespace {
-
-// All operations with this opcode, in order.
-std::vector<const ir::Op *> all(ir::Function &fn, ir::Opcode code) {
-  std::vector<const ir::Op *> found;
-  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
-    if (op.is(code))
-      found.push_back(&op);
-  });
-  return found;
-}
-
-} // namespace
-
-TEST_CASE("specialize_warps: nothing uses registers if wgmma_ss can read it") {
-  for (const std::string &kernel :
-       {matmul_kernel(), a_transposed(matmul_kernel()), b_transposed(matmul_kernel()),
-        b_transposed(matmul_kernel(64, 64, 32, "f32"))}) {
-    ir::Function fn = specialized(kernel);
-    CHECK(all(fn, ir::Opcode::wgmma_ss_).size() == 1);
-    CHECK(all(fn, ir::Opcode::wgmma_rs_).empty());
-    CHECK(all(fn, ir::Opcode::shared_load_).empty());
-  }
-}
-
-TEST_CASE("specialize_warps: wgmma_rs slices, up to 4 in flight") {
-  struct {
-    int k, slices, pending;
-  } cases[] = {{8, 1, 0}, {16, 2, 1}, {32, 4, 3}, {64, 8, 3}};
-  for (const auto &[k, slices, pending] : cases) {
-    CAPTURE(k);
-    ir::Function fn = specialized(a_transposed(b_transposed(matmul_kernel(64, 64, k, "f32"))));
-    std::vector<const ir::Op *> fetched = all(fn, ir::Opcode::shared_load_);
-    std::vector<const ir::Op *> products = all(fn, ir::Opcode::wgmma_rs_);
-    std::vector<const ir::Op *> waits = all(fn, ir::Opcode::wgmma_wait_);
-    REQUIRE(fetched.size() == size_t(slices));
-    REQUIRE(products.size() == size_t(slices));
-    REQUIRE(waits.size() == size_t(slices) + 1); // one after the loop
-    for (int i = 0; i < slices; i++) {
-      CHECK(fetched[size_t(i)]->get(ir::attr::origin_) == std::vector<int64_t>{0, 8 * i});
-      CHECK(fetched[size_t(i)]->result()->type.shape == ir::Shape{64, 8});
-      CHECK(products[size_t(i)]->get(ir::attr::origin_) == std::vector<int64_t>{8 * i, 0});
-      CHECK(products[size_t(i)]->operands.size() == (i == 0 ? 5 : 4));
-      CHECK(waits[size_t(i)]->get(ir::attr::pending_) == pending);
-    }
-    CHECK(waits.back()->get(ir::attr::pending_) == 0);
-  }
-}
-
-TEST_CASE("specialize_warps: all wgmma_rs share one row order") {
-  ir::Function fn = specialized(a_transposed(b_transposed(matmul_kernel(128, 64, 32, "f32"))));
-  std::vector<int64_t> rows = first(fn, ir::Opcode::wgmma_rs_).get(ir::attr::rows_);
-  std::vector<int64_t> sorted = rows;
-  std::sort(sorted.begin(), sorted.end());
-  CHECK(sorted == std::vector<int64_t>{1, 2, 4, 8, 16, 32});
-  for (ir::Opcode code : {ir::Opcode::wgmma_rs_, ir::Opcode::wgmma_wait_})
-    for (const ir::Op *op : all(fn, code)) {
-      CHECK(op->get(ir::attr::rows_) == rows);
-      CHECK(op->get(ir::attr::warpgroups_) == std::vector<int64_t>{2, 1});
-    }
 }
 
 namespace {
@@ -523,12 +418,6 @@ TEST_CASE("specialize_warps: registers depend on both warp counts") {
     int64_t share = 65536 / (32 * (fn.warps + copying)) / 8 * 8;
     CHECK(fn.warps * registers[0] + copying * registers[1] == (fn.warps + copying) * share);
   }
-}
-
-TEST_CASE("specialize_warps: thread-copy loop starts from zeros") {
-  ir::Function fn = by_warps(matmul_kernel());
-  CHECK(first(fn, ir::Opcode::wgmma_ss_).operands.size() == 5);
-  CHECK_FALSE(contains(printed(fn), "undefined"));
 }
 
 TEST_CASE("specialize_warps: mma warps keep the default registers") {
