@@ -1,7 +1,7 @@
 // Finds a loop that only reduces. See associative_loop.h.
 //
-// A carried value is a total of one operation, such as the accumulator of a matmul, or an iteration
-// replaces it where a predicate is true:
+// A carried value is a total of one operation, such as the accumulator of a dot, or an iteration replaces
+// it where a predicate is true:
 //
 //     %better = cmp %x, %best {pred = "gt"}          best: the key, a total by max
 //     %best.1 = select %better, %x, %best
@@ -86,6 +86,13 @@ const Combining *combining_of(Op &loop, size_t i) {
                   (next->operand(0) == carried || next->operand(1) == carried) &&
                   (!combining->starts_at_zero || is_zero(loop.operand(i + 1)));
   return is_total ? combining : nullptr;
+}
+
+// Whether carried value `i` is the accumulator of a dot, and starts at zero.
+bool is_accumulator(const Function &fn, const Op &loop, size_t i) {
+  const Op *next = loop.blocks[0]->terminator()->operand(i)->op;
+  return next && next->is(Opcode::dot_) && next->parent == loop.blocks[0] &&
+         carried_accumulator(fn, *next) == i && is_zero(loop.operand(i + 1));
 }
 
 // The integer that changes no total.
@@ -857,7 +864,7 @@ std::optional<AssociativeLoop> find_associative_loop(Function &fn) {
   found.totals.resize(loop.results.size());
   size_t known = add_rescaled(fn, loop, found.totals);
   for (size_t i = 0; i < loop.results.size(); i++)
-    if (matmul && matmul->carried == i && is_zero(loop.operand(i + 1))) {
+    if (is_accumulator(fn, loop, i)) {
       found.totals[i] = {"add", loop.results[i]};
       known++;
     } else if (const Combining *combining = combining_of(loop, i)) {

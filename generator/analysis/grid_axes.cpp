@@ -8,23 +8,14 @@ namespace tritonc {
 
 using namespace ir;
 
-namespace {
-
-void add_axes(const Value *value, std::set<int64_t> &axes) {
-  const Op *op = value->op;
-  if (!op)
-    return;
-  if (op->is(Opcode::program_id_) || op->is(Opcode::block_id_))
-    axes.insert(op->get(attr::axis_));
-  for (const Value *operand : op->operands)
-    add_axes(operand, axes);
-}
-
-} // namespace
-
 std::set<int64_t> grid_axes_of(const Value *value) {
+  std::set<const Op *> ops;
+  if (value->op)
+    add_with_operands(value->op, ops);
   std::set<int64_t> axes;
-  add_axes(value, axes);
+  for (const Op *op : ops)
+    if (op->is(Opcode::program_id_) || op->is(Opcode::block_id_))
+      axes.insert(op->get(attr::axis_));
   return axes;
 }
 

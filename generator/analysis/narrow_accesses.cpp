@@ -6,6 +6,7 @@
 
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
+#include "analysis/operand_loads.h"
 #include "analysis/value_flow.h"
 
 #include <algorithm>
@@ -170,13 +171,11 @@ void drop_unneeded(std::vector<Divisor> &divisors, const std::vector<WidenedAcce
       std::erase_if(divisors, [&](const Divisor &one) { return one.parameter == at->name; });
 }
 
-// The loads of the matmul that TMA copies. TMA cannot copy through pointers.
+// The operands of dots that TMA copies. TMA cannot copy through pointers.
 std::vector<const Op *> loads_by_tma(Function &kernel) {
-  std::optional<MatmulLoop> matmul = find_matmul_loop(kernel).found;
   std::vector<const Op *> loads;
-  if (matmul)
-    for (const LoadedOperand &operand : matmul->operands)
-      loads.push_back(operand.load);
+  for (const OperandLoad &operand : operand_loads(kernel))
+    loads.push_back(operand.load);
   const bool have_views = std::all_of(
       loads.begin(), loads.end(), [](const Op *load) { return load->operand(0)->type.is_view(); });
   return have_views ? loads : std::vector<const Op *>();
@@ -186,6 +185,7 @@ std::vector<const Op *> loads_by_tma(Function &kernel) {
 
 std::vector<Divisor> widening_divisors(Function &kernel) {
   const std::vector<const Op *> by_tma = loads_by_tma(kernel);
+  const bool is_matmul = find_matmul_loop(kernel).found.has_value();
   auto is_by_tma = [&](const Op *op) {
     return std::find(by_tma.begin(), by_tma.end(), op) != by_tma.end();
   };
@@ -207,7 +207,7 @@ std::vector<Divisor> widening_divisors(Function &kernel) {
       continue;
     std::vector<const Parameter *> needed =
         parameters_that_widen(*op, elements, Assumable::all, kernel);
-    if (!by_tma.empty() && std::any_of(needed.begin(), needed.end(), is_pointer))
+    if (is_matmul && std::any_of(needed.begin(), needed.end(), is_pointer))
       continue;
     if (!needed.empty())
       widened.push_back({op, elements});

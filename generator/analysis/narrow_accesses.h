@@ -36,7 +36,7 @@ struct Divisor {
 /// would lose all wide accesses. Empty if the accesses that become wider move less than a quarter
 /// of the bytes. An access in a loop is estimated to happen 16 times.
 ///
-/// Loads that TMA can copy do not count as bytes: TMA copies masked tiles, too. If other accesses
+/// Operands of dots that TMA can copy do not count as bytes: TMA copies masked tiles, too. If other accesses
 /// become wider, the divisors of these loads are added, because schedules without TMA then copy
 /// whole vectors asynchronously. A matmul has many images, so there a pointer that the source
 /// declares as unaligned stays so.

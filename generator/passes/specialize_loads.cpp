@@ -36,7 +36,7 @@
 //          it, and releases it after the last one.
 //
 //          The loads inside of the innermost loops have as many stages as fit in shared memory, at
-//          most 4. A tile that other loads bring has one stage.
+//          most 4, or 8 if all dots only accumulate. A tile that other loads bring has one stage.
 // Needs:   lower_to_tma; select_mma.
 // Ensures: the operands that TMA loads are shared_loads of a channel's stage.
 // Limits:  nothing happens unless the schedule is warp-specialized with TMA, or if specialize_warps
@@ -49,6 +49,7 @@
 
 #include "analysis/launch_config.h"
 #include "analysis/layouts.h"
+#include "analysis/matmul_loop.h"
 #include "ir/builder.h"
 #include "passes/partitions.h"
 
@@ -61,7 +62,9 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t max_stages = 4;
+// Stages of a loop whose dots stay in flight, and of another one, in which a dot is done before the next
+// iteration starts.
+constexpr int64_t max_stages_in_flight = 8, max_stages = 4;
 
 int64_t bytes_of_tile(const Op &load) {
   return load.result()->type.elements() * bytes_of(load.result()->type.elem);
@@ -363,7 +366,8 @@ int64_t fitting_stages(Function &fn, const std::vector<OperandLoad> &loads, cons
     if (!in_mainloop.count(tensor))
       others += bytes;
   const int64_t share = gpu.max_shared_bytes / schedule.blocks_per_sm;
-  return of_stage ? std::min((share - others) / of_stage, max_stages) : 0;
+  const int64_t most = keeps_dots_in_flight(fn) ? max_stages_in_flight : max_stages;
+  return of_stage ? std::min((share - others) / of_stage, most) : 0;
 }
 
 void specialize_loads(Function &fn, const Gpu &gpu, const Schedule &schedule) {

@@ -16,16 +16,20 @@
 //          programs are independent of each other.
 // Needs:   no program depends on the block that runs it.
 // Ensures: one block runs each program of the grid.
-// Limits:  nothing happens without a matmul: only there is it known what adjacent programs share.
-//          Nor in warp-specialized schedules, where make_persistent uses this order, nor in the
-//          multistage wgmma schedule, whose blocks all run at the same time. The kernel must use
-//          program ids of both axes 0 and 1.
+// Limits:  nothing happens unless programs along axis 0 share an operand of dots, and programs along
+//          axis 1 share another one. Nor in warp-specialized matmuls, where make_persistent uses this
+//          order, nor in the multistage wgmma schedule of a matmul, whose blocks all run at the same time.
 //
 // Tested by tests/unit/passes/swizzle_programs/ and swizzle_programs_test.cpp.
 
 #include "passes/swizzle_programs.h"
 
+#include "analysis/grid_axes.h"
 #include "analysis/matmul_loop.h"
+#include "analysis/operand_loads.h"
+
+#include <algorithm>
+#include <set>
 
 namespace tritonc {
 
@@ -38,6 +42,27 @@ constexpr int64_t group = 16;
 // For values that are not negative.
 Value *div(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::udiv_, a, b); }
 Value *rem(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::urem_, a, b); }
+
+// The axes of the grid that a loaded tile depends on.
+std::set<int64_t> axes_of(const Op &load) {
+  std::set<int64_t> axes;
+  // The operands of a load are its view and its mask, those of a tma_load the map and the place.
+  const size_t end = load.is(Opcode::load_) ? 1 : load.operands.size();
+  for (size_t i = 0; i < end; i++)
+    axes.merge(grid_axes_of(load.operand(i)));
+  return axes;
+}
+
+// Whether programs along each of the axes 0 and 1 load the same tiles of an operand.
+bool shares_operands(Function &fn) {
+  bool shared[2] = {};
+  for (const OperandLoad &operand : operand_loads(fn)) {
+    const std::set<int64_t> axes = axes_of(*operand.load);
+    for (int64_t axis : {0, 1})
+      shared[axis] |= !axes.contains(axis) && axes.contains(1 - axis);
+  }
+  return shared[0] && shared[1];
+}
 
 bool is_index(const Op &op) { return op.is(Opcode::program_id_) || op.is(Opcode::block_id_); }
 
@@ -55,19 +80,15 @@ std::array<Value *, 2> place_in_groups(Builder &builder, Value *number, Value *r
 }
 
 void swizzle_programs(Function &fn, const Schedule &schedule) {
-  if (schedule.is_warp_specialized() || schedule.kind == Schedule::Kind::multistage_wgmma ||
-      !find_matmul_loop(fn).found)
+  const bool has_own_order =
+      schedule.is_warp_specialized() || schedule.kind == Schedule::Kind::multistage_wgmma;
+  if ((has_own_order && find_matmul_loop(fn).found) || !shares_operands(fn))
     return;
   std::vector<Op *> indices; // along axes 0 and 1
-  bool seen[2] = {};
   for_each_op(*fn.body, [&](Op &op) {
-    if (!is_index(op) || op.get(attr::axis_) > 1)
-      return;
-    indices.push_back(&op);
-    seen[op.get(attr::axis_)] = true;
+    if (is_index(op) && op.get(attr::axis_) <= 1)
+      indices.push_back(&op);
   });
-  if (!seen[0] || !seen[1])
-    return;
 
   // Where programs are coarsened, coarsened programs are swizzled.
   bool coarsened = indices[0]->is(Opcode::block_id_);

@@ -248,7 +248,9 @@ int64_t registers_of_largest_wgmma(const Function &fn) {
 } // namespace
 
 std::optional<Candidate> specialized_loads_schedule(const Function &canonical, const Gpu &gpu) {
-  constexpr int max_blocks = 3;
+  // Dots that stay in flight keep the tensor cores busy, and need many stages. Other loops wait for a dot
+  // in each iteration: meanwhile, other blocks use the tensor cores.
+  const int max_blocks = keeps_dots_in_flight(canonical) ? 1 : 3;
   for (int blocks = max_blocks; blocks > 0; blocks--) {
     const Schedule schedule{.kind = Schedule::Kind::warp_specialized, .blocks_per_sm = blocks};
     Function tried = clone(canonical);

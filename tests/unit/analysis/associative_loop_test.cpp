@@ -575,6 +575,25 @@ TEST_CASE("associative loop: the accumulator of a matmul is a total") {
   CHECK_FALSE(has_total(with(matmul_kernel(), "number = 0.0", "number = 1.0")));
 }
 
+TEST_CASE("associative loop: accumulators of all dots, from operands of any kind") {
+  auto totals = [](const std::string &text) {
+    ir::Function fn = parsed(text);
+    std::optional<AssociativeLoop> found = find_associative_loop(fn);
+    return found ? found->totals.size() : 0;
+  };
+  // Two dots share A. B of the second one is computed.
+  std::string two = with(matmul_kernel(), "%sum = for_loop %K, %start : f32[64,64]",
+                         "%sum, %sum2 = for_loop %K, %start, %start : f32[64,64], f32[64,64]");
+  two = with(two, "%acc: f32[64,64])", "%acc: f32[64,64], %acc2: f32[64,64])");
+  two =
+      with(two, "yield %d",
+           "%b2 = mul %b, %b : f16[64,64]\n %d2 = dot %a, %b2, %acc2 : f32[64,64]\n yield %d, %d2");
+  CHECK(totals(two) == 2);
+  // A loop that also uses a result, or that scales the accumulator.
+  CHECK(totals(with(two, "yield %d, %d2", "%e = add %d2, %d : f32[64,64]\n yield %d, %e")) == 0);
+  CHECK(totals(with(two, "dot %a, %b2, %acc2", "dot %a, %b2, %acc")) == 0);
+}
+
 TEST_CASE("associative loop: not a matmul with effects before the end of its loop") {
   CHECK_FALSE(has_total(with_more_before("store %p, %nothing", ", %p: ptr<f32>")));
   CHECK_FALSE(has_total(with_more_before("print %K {text = \"K = {}\"}")));

@@ -243,3 +243,47 @@ TEST_CASE("widening_divisors: the result of a matmul that TMA loads") {
   // The source declares that C may start anywhere.
   CHECK(matmul("ptr<f16> aligned 2") == "");
 }
+
+TEST_CASE("widening_divisors: the result of two dots that share A") {
+  // C has n columns. The rows of A, B and D are lda elements apart, those of C are ldc.
+  auto dots = [](const std::string &c) {
+    return divisors(parsed("func @f(%x: ptr<f16>, %y: ptr<f16>, %z: ptr<f16>, %c: " + c +
+                           R"(, %count: i32, %n: i32, %lda: i32, %ldc: i32) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %c64 = constant {value = 64} : i64
+      %wide = cast %lda : i64
+      %wide.c = cast %ldc : i64
+      %nothing = constant {number = 0.0} : f32
+      %start = splat %nothing : f32[64,64]
+      %i = range {start = 0} : i32[64]
+      %ex = expand %i {axis = 0} : i32[1,64]
+      %columns = broadcast %ex : i32[64,64]
+      %limit = splat %n : i32[64,64]
+      %on = cmp %columns, %limit {pred = "lt"} : i1[64,64]
+      %sum, %sum2 = for_loop %count, %start, %start : f32[64,64], f32[64,64] {
+        (%t: i32, %acc: f32[64,64], %acc2: f32[64,64])
+        %t64 = cast %t : i64
+        %k = mul %t64, %c64 : i64
+        %down = mul %k, %wide : i64
+        %va = view %x, %k, %wide, %one : view<f16>[64,64]
+        %vb = view %y, %down, %wide, %one : view<f16>[64,64]
+        %vd = view %z, %down, %wide, %one : view<f16>[64,64]
+        %a = load %va : f16[64,64]
+        %b = load %vb, %on : f16[64,64]
+        %d = load %vd, %on : f16[64,64]
+        %next = dot %a, %b, %acc : f32[64,64]
+        %next2 = dot %a, %d, %acc2 : f32[64,64]
+        yield %next, %next2
+      }
+      %both = mul %sum, %sum2 : f32[64,64]
+      %half = cast %both : f16[64,64]
+      %out = view %c, %zero, %wide.c, %one : view<f16>[64,64]
+      store %out, %half, %on
+      return
+    })"));
+  };
+  // The loads of the loop have 48 times the bytes of the store, but TMA copies them.
+  CHECK(dots("ptr<f16>") == "lda % 8, n % 8, ldc % 8");
+  CHECK(dots("ptr<f16> aligned 2") == "lda % 8, n % 8, c % 16, ldc % 8");
+}

@@ -862,6 +862,21 @@ TEST_CASE("candidate_schedules: threads have registers for the largest wgmma at 
   CHECK(names(wide)[0] == "warp-specialized, 2 blocks per SM");
 }
 
+TEST_CASE("candidate_schedules: one block per SM has the stages for dots that stay in flight") {
+  // Two dots that only accumulate.
+  std::string text = with(matmul_kernel(), "%sum = for_loop %K, %start : f32[64,64]",
+                          "%sum, %sum2 = for_loop %K, %start, %start : f32[64,64], f32[64,64]");
+  text = with(text, "%acc: f32[64,64])", "%acc: f32[64,64], %acc2: f32[64,64])");
+  text = with(text, "yield %d", "%e = dot %b, %a, %acc2 : f32[64,64]\n yield %d, %e");
+  text = with(text, "%result = cast %sum :",
+              "%both = add %sum, %sum2 : f32[64,64]\n"
+              "%result = cast %both :");
+  CHECK(names(text) == std::vector<std::string>{"warp-specialized"});
+  // The second dot waits for the first one.
+  CHECK(names(with(text, "dot %b, %a, %acc2", "dot %b, %a, %d")) ==
+        std::vector<std::string>{"warp-specialized, 3 blocks per SM"});
+}
+
 TEST_CASE("candidate_schedules: TMA loads the operands of any dots") {
   CHECK(names(other_dots(two_dots)) ==
         std::vector<std::string>{"warp-specialized, 3 blocks per SM"});
