@@ -253,6 +253,51 @@ Run fused(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
+// C = f(A G) (A U), for all leading dimensions. The sums of A G are multiples of 128, so that f(x) is x
+// or 0.
+Run gated_products(const Variant &variant, std::mt19937 &random, const MatmulShape &shape) {
+  Run run = product(variant, random, shape);
+  std::vector<Element> &arguments = run.launch.arguments;
+  const int64_t lda = arguments[6].integer, ldb = arguments[7].integer, ldc = arguments[8].integer;
+  const int64_t rows = shape.transposed_b ? shape.n : shape.k;
+  const int64_t columns = shape.transposed_b ? shape.k : shape.n;
+  const Matrix u = add_matrix(run.memory, "U", {variant.type()}, rows, columns, ldb, &random);
+  auto scale = [&](int buffer, double factor) {
+    for (Element &element : run.memory[buffer].elements)
+      element.number *= factor;
+  };
+  scale(1, 128);            // G
+  scale(u.buffer, 1 / 64.); // so that half can represent C
+  arguments.insert(arguments.begin() + 2, Element::pointer(u.buffer));
+  const Matrix a{0, 0, 0, lda}, g{1, 0, 0, ldb}, c{2, shape.m, shape.n, ldc};
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double gate = 0, up = 0;
+      for (int64_t k = 0; k < shape.k; k++) {
+        auto of_b = [&](const Matrix &b) {
+          return shape.transposed_b ? value_at(memory, b, column, k)
+                                    : value_at(memory, b, k, column);
+        };
+        const double x =
+            shape.transposed_a ? value_at(memory, a, k, row) : value_at(memory, a, row, k);
+        gate += x * of_b(g);
+        up += x * of_b(u);
+      }
+      return rounded(variant.type(), std::max(gate, 0.0) * up);
+    });
+  };
+  return run;
+}
+
+// With leading dimensions that tensor maps can have, and with others.
+std::vector<Run> gated_units(const Variant &variant, std::mt19937 &random, const Steps &steps) {
+  std::vector<Run> runs;
+  for (int count : steps)
+    for (int64_t multiple : {8, 1})
+      runs.push_back(gated_products(variant, random, odd_shape(variant, count, multiple)));
+  return runs;
+}
+
 // All matrices but A have N elements in a row.
 Run residual(const Variant &variant, std::mt19937 &random, int steps) {
   const bool stores_sum = variant.number("STORE_SUM");
@@ -488,6 +533,7 @@ std::vector<TestKernel> more_products() {
       {"kernels/matmul_batched.tc", false, batches, any, Schedules::all, 5},
       {"kernels/matmul_blocksparse.tc", false, products<block_sparse>, any, Schedules::plain},
       {"kernels/matmul_fused.tc", false, products<fused>, any, Schedules::all, 19},
+      {"kernels/matmul_glu.tc", false, gated_units, any, Schedules::plain, 5},
       {"kernels/matmul_grouped.tc", false, products<grouped>, any},
       {"kernels/matmul_masked.tc", false, of_any_size, any, Schedules::all, 5},
       {"kernels/matmul_split.tc", false, split, any, Schedules::plain},

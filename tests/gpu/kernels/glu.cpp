@@ -1,5 +1,6 @@
 // Gated linear units, and their gradients: two matrices, and halves of the rows of one matrix.
 
+#include "gate.h"
 #include "rows.h"
 
 #include <shipped_glu.hpp>
@@ -9,20 +10,6 @@ namespace {
 using namespace device_tests;
 namespace kernels = shipped_glu;
 using kernels::FUNCTION;
-
-// f(x) / x, and the derivative of f.
-double gate_of(FUNCTION function, double x) {
-  double inner = std::sqrt(8 / M_PI) * (x + 0.044715 * x * x * x);
-  return function == FUNCTION::gelu ? 0.5 * std::erfc(-x / std::sqrt(2))
-                                    : 1 / (1 + std::exp(function == FUNCTION::silu ? -x : -inner));
-}
-double slope_of(FUNCTION function, double x) {
-  double g = gate_of(function, x);
-  double inner_slope = std::sqrt(8 / M_PI) * (1 + 3 * 0.044715 * x * x);
-  return g + x * (function == FUNCTION::gelu   ? std::exp(-x * x / 2) / std::sqrt(2 * M_PI)
-                  : function == FUNCTION::silu ? g * (1 - g)
-                                               : g * (1 - g) * inner_slope);
-}
 
 // gate and up in one matrix with 2 n columns, or in two matrices with the same stride.
 template <typename T> struct Halves {

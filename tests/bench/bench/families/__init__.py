@@ -38,7 +38,7 @@ def families():
     from bench.families import adam, batch_norm, cross_entropy, dropout, embedding, glu, group_norm, moves
     from bench.families import norms, quantize, reductions, rope, softmax
     from bench.families import attention, convolution
-    from bench.families import batched, blocksparse, fused, products, split, strided
+    from bench.families import batched, blocksparse, fused, gated, products, split, strided
     return [
         *softmax.FAMILIES,
         *attention.FAMILIES,
@@ -57,6 +57,7 @@ def families():
         *moves.FAMILIES,
         *products.FAMILIES,
         *fused.FAMILIES,
+        *gated.FAMILIES,
         *batched.FAMILIES,
         *split.FAMILIES,
         *strided.FAMILIES,

@@ -19,6 +19,12 @@ def activation(function):
             "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh")}[function]
 
 
+def unit(function, n):
+    """glu of a matrix whose rows are gate and up with n columns each, as a function of PyTorch."""
+    f = activation(function)
+    return lambda x: f(x[:, :n]) * x[:, n:]
+
+
 def halves(x):
     """gate and up: the halves of the rows of the matrices in a list."""
     n = x[0].shape[1] // 2
@@ -67,12 +73,9 @@ class Glu:
         def error():
             return rows.worst(m, n, error_of)
 
-        def unit(x):
-            return f(x[:, :n]) * x[:, n:]
-
         peers = b.peers(
-            PyTorch=lambda: pytorch.launches(unit, x),
-            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(unit), x),
+            PyTorch=lambda: pytorch.launches(unit(function, n), x),
+            PyTorch_compiled=lambda: pytorch.launches(pytorch.compiled(unit(function, n)), x),
         )
         return Case(size, 0, sets, ours, peers, error, lambda: check.poison(y[0]))
 

@@ -192,10 +192,15 @@ class Product:
         self.is_batch = a[0].dim() == 3
         self.bytes = a[0].element_size()
         self.is_scalar = a[0].dtype in (torch.float32, torch.float64)
+        self.choices = SCALAR_TILES if self.is_scalar else TILES
         self.sum_type = SUMS.get(a[0].dtype, torch.float32)
         self.sum = getattr(tl, str(self.sum_type).removeprefix("torch."))
         self.epilogue = dict(BIAS=bias is not None, FUNCTION=function, RESIDUAL=residual is not None)
         self.processors = torch.cuda.get_device_properties(0).multi_processor_count
+
+    def matrices(self):
+        """Those of the first set."""
+        return [x[0] for x in (self.a, self.y, self.c, self.residual) if x]
 
     def tiles(self, tile):
         return self.batches * triton.cdiv(self.m, tile.m) * triton.cdiv(self.n, tile.n)
@@ -209,6 +214,11 @@ class Product:
         block = tile.m * tile.n // (2 if tile.halves else 1) * self.c[0].element_size()
         return stages + block * (2 if self.residual else 1)
 
+    def programs(self, tile):
+        """The programs of blocks_kernel: those that run at one time."""
+        per_processor = max(1, min(16 // tile.warps, SHARED_BYTES // self.shared_bytes(tile)))
+        return min(self.tiles(tile), self.processors * per_processor)
+
     def with_blocks(self, tile):
         """A launch of blocks_kernel."""
         step, columns = self.step(tile), tile.n // 2 if tile.halves else tile.n
@@ -216,11 +226,10 @@ class Product:
         y, y_transposed = descriptors(self.y, step, tile.n)
         c, _ = descriptors(self.c, tile.m, columns)
         d = descriptors(self.residual, tile.m, columns)[0] if self.residual else c
-        per_processor = max(1, min(16 // tile.warps, SHARED_BYTES // self.shared_bytes(tile)))
-        programs = min(self.tiles(tile), self.processors * per_processor)
+        grid = (self.programs(tile),)
 
         def launch(i):
-            blocks_kernel[(programs,)](
+            blocks_kernel[grid](
                 a[i], y[i], c[i], d[i], self.bias, self.batches, self.m, self.n, self.k, TM=tile.m, TN=tile.n,
                 TK=step, GROUP=GROUP, SUM=self.sum, A_TRANSPOSED=a_transposed, Y_TRANSPOSED=y_transposed,
                 BATCHED=self.is_batch, HALVES=tile.halves, num_warps=tile.warps, num_stages=tile.stages,
@@ -289,15 +298,18 @@ def has_descriptor(x):
 
 def product(b, a, y, c, bias=None, function="none", residual=None):
     """The fastest configuration for c = f(a y + bias) + residual, for lists of matrices or batches."""
-    product = Product(a, y, c, bias, function, residual)
+    return fastest(b, Product(a, y, c, bias, function, residual))
+
+
+def fastest(b, product):
+    """The fastest configuration of a Product."""
+    matrices = product.matrices()
     if any(sum((size - 1) * abs(stride) for size, stride in zip(x.shape[-2:], x.stride()[-2:])) >= 2**31
-           for x in (a[0], y[0], c[0])):
+           for x in matrices):
         raise Absent("the kernel's offsets have 32 bits")
-    with_blocks = (not product.is_scalar and c[0].stride(-1) == 1
-                   and all(map(has_descriptor, (a[0], y[0], c[0], *(residual or [])[:1]))))
-    tiles = SCALAR_TILES if product.is_scalar else TILES
-    with_pointers = [tile for tile in tiles if not tile.halves]
-    fitting = [tile for tile in tiles if product.shared_bytes(tile) <= SHARED_BYTES]
+    with_blocks = not product.is_scalar and product.c[0].stride(-1) == 1 and all(map(has_descriptor, matrices))
+    with_pointers = [tile for tile in product.choices if not tile.halves]
+    fitting = [tile for tile in product.choices if product.shared_bytes(tile) <= SHARED_BYTES]
     whole = sorted(fitting if with_blocks else with_pointers, key=product.cost)[:KEPT]
     split = sorted(((tile, parts) for tile in with_pointers for parts in product.splits(tile)),
                    key=lambda each: product.cost(*each))[:KEPT // 2]
