@@ -25,6 +25,7 @@
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
+#include "target/cost_tables.h"
 
 #include <algorithm>
 #include <set>

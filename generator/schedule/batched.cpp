@@ -12,6 +12,7 @@
 #include "passes/join_rows.h"
 #include "passes/unroll_loops.h"
 #include "schedule/cost_formulas.h"
+#include "target/cost_tables.h"
 
 #include <algorithm>
 #include <bit>

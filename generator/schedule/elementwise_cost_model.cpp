@@ -31,6 +31,7 @@
 #include "analysis/memory_access.h"
 #include "passes/select_mma.h"
 #include "schedule/cost_formulas.h"
+#include "target/cost_tables.h"
 
 #include <algorithm>
 #include <cmath>

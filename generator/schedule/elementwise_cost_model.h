@@ -5,6 +5,7 @@
 
 #include "ir/ir.h"
 #include "ir/launch_plan.h"
+#include "target/cost_tables.h"
 #include "target/gpu.h"
 
 #include <optional>

@@ -2,7 +2,8 @@
 //
 //     launch + waves * rest + busiest * bytes / bytes_per_ns
 //            + iterations * (waves * operations of a thread * of_thread_alone
-//                            + busiest * (operations * of_element + products * multiplied))
+//                            + busiest * (operations * of_element + products * multiplied
+//                                         + loaded * of_loaded_byte))
 //
 // A wave is the blocks that run at the same time, and `busiest` the blocks of the SM with the most.
 // The warps of an SM share its arithmetic and its tensor cores. What a thread does in order takes a
@@ -20,6 +21,7 @@
 #include "ir/builder.h"
 #include "passes/select_mma.h"
 #include "schedule/cost_formulas.h"
+#include "target/cost_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,6 +36,7 @@ namespace {
 struct LoopWork {
   int64_t operations = 0; // on elements of floating-point tiles
   int64_t products = 0;   // multiplications of two elements by tensor cores
+  int64_t loaded = 0;     // bytes of operands
 };
 
 bool is_arithmetic(const Op &op) {
@@ -52,8 +55,13 @@ bool is_arithmetic(const Op &op) {
   }
 }
 
-LoopWork work_of(const Op &loop) {
+int64_t bytes_of_tile(const Value &tile) { return tile.type.elements() * bytes_of(tile.type.elem); }
+
+LoopWork work_of(const Op &loop, const std::vector<OperandLoad> &loads) {
   LoopWork work;
+  for (const OperandLoad &operand : loads)
+    if (operand.load->parent == loop.blocks[0])
+      work.loaded += bytes_of_tile(*operand.load->result());
   for (const Op *op : loop.blocks[0]->ops) {
     if (op->is(Opcode::dot_))
       work.products += op->result()->type.elements() * op->operand(0)->type.shape[1];
@@ -97,15 +105,13 @@ std::optional<Expr> iterations_of_two(Function &fn, const Op &loop) {
 }
 
 // Bytes that a block loads once, and the first tiles of its loops; and what it stores.
-int64_t bytes_around_loops(Function &fn) {
+int64_t bytes_around_loops(Function &fn, const std::vector<OperandLoad> &loads) {
   int64_t bytes = 0;
-  for (const OperandLoad &operand : operand_loads(fn)) {
-    const Type &tile = operand.load->result()->type;
-    bytes += tile.elements() * bytes_of(tile.elem);
-  }
+  for (const OperandLoad &operand : loads)
+    bytes += bytes_of_tile(*operand.load->result());
   for_each_op(*fn.body, [&](const Op &op) {
     if (op.is(Opcode::store_))
-      bytes += op.operand(1)->type.elements() * bytes_of(op.operand(1)->type.elem);
+      bytes += bytes_of_tile(*op.operand(1));
   });
   return bytes;
 }
@@ -119,15 +125,16 @@ std::optional<Expr> cost_of_loops(const Function &canonical, const Schedule &sch
   const LoopTimes &times = gpu.costs->loops;
   Function fn = clone(canonical);
   select_mma(fn, gpu, schedule);
+  const std::vector<OperandLoad> loads = operand_loads(fn);
   std::vector<const Op *> loops;
   for_each_op(*fn.body, [&](const Op &op) {
-    if (op.is(Opcode::for_loop_) && work_of(op).products)
+    if (op.is(Opcode::for_loop_) && work_of(op, loads).products)
       loops.push_back(&op);
   });
   const Expr at_once = num_sms() * number(schedule.blocks_per_sm);
   const Expr blocks = division ? all_programs() * division->parts : all_programs();
   const Expr waves = div_up(blocks, at_once), busiest = div_up(blocks, num_sms());
-  const int64_t bytes = bytes_around_loops(fn) + (division ? division->partial_bytes : 0);
+  const int64_t bytes = bytes_around_loops(fn, loads) + (division ? division->partial_bytes : 0);
   Expr cost = waves * number(1000 * times.rest) + // picoseconds
               busiest * number(1000 * bytes / times.bytes_per_ns);
   for (const Op *loop : loops) {
@@ -137,10 +144,11 @@ std::optional<Expr> cost_of_loops(const Function &canonical, const Schedule &sch
     if (division)
       iterations =
           Expr::binary(Expr::Kind::min, std::move(*iterations), number(2) * division->iterations);
-    const LoopWork work = work_of(*loop);
+    const LoopWork work = work_of(*loop, loads);
     const double of_thread = double(work.operations) / (32 * fn.warps) * times.of_thread_alone;
-    const double of_block =
-        double(work.operations) * times.of_element + double(work.products) * times.multiplied;
+    const double of_block = double(work.operations) * times.of_element +
+                            double(work.products) * times.multiplied +
+                            double(work.loaded) * times.of_loaded_byte;
     cost = std::move(cost) + *iterations * (waves * number(picoseconds(of_thread / 2)) +
                                             busiest * number(picoseconds(of_block / 2)));
   }

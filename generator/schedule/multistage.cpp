@@ -17,6 +17,7 @@
 #include "passes/stage_operands.h"
 #include "schedule/cost_formulas.h"
 #include "schedule/legality.h"
+#include "target/cost_tables.h"
 
 #include <algorithm>
 

@@ -9,6 +9,7 @@
 #include "passes/combine_loop_partials.h"
 #include "schedule/cost_formulas.h"
 #include "schedule/loop_cost_model.h"
+#include "target/cost_tables.h"
 
 namespace tritonc {
 

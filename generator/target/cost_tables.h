@@ -83,6 +83,7 @@ struct LoopTimes {
   double of_thread_alone; // ns of a wave, per operation of one thread
   double of_element;      // ns of an SM, per operation on an element
   double multiplied;      // ns of an SM, per multiplication of two elements
+  double of_loaded_byte;  // ns of an SM, per byte that TMA loads in an iteration
   int64_t bytes_per_ns;   // of an SM, before and after the loops
 };
 

@@ -2,13 +2,14 @@
 // its members, never on its name. So a new GPU needs only a row in gpus.def.
 #pragma once
 
-#include "target/cost_tables.h"
-
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tritonc {
+
+struct CostTables;
+extern const CostTables h200_costs;
 
 struct Gpu {
   std::string_view name;    // "sm_90a"; of PTX "compute_90"

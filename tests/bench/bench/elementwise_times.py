@@ -202,15 +202,18 @@ def axes_of(source, read):
     return tuple(re.findall(rf"\b{kind}\((\w+):", pragmas) for kind in ("variant", "tune"))
 
 
+def preferred(images):
+    """The images that a launch may choose: the specialized code of a variant comes before its general code."""
+    specialized = [image["choice"] for image in images if image["specialization"]]
+    return [image for image in images if image["specialization"] or image["choice"] not in specialized]
+
+
 def shapes_of(measured, costs):
-    """(family, [(ns, features)]) of each shape with several images that a launch may choose: the specialized
-    code of a variant comes before its general code."""
+    """(family, [(ns, features)]) of each shape with several images that a launch may choose."""
     shapes = []
     for row in measured:
-        images, specialized = [], [image["choice"] for image in row["images"] if image["specialization"]]
-        for image in row["images"]:
-            if not image["specialization"] and image["choice"] in specialized:
-                continue
+        images = []
+        for image in preferred(row["images"]):
             key = row["kernel"], tuple(image["choice"]), image["schedule"], image["specialization"]
             if key not in costs:
                 continue

@@ -5,6 +5,7 @@
 #include "analysis/memory_access.h"
 #include "passes/pipeline.h"
 #include "schedule/cost_formulas.h"
+#include "target/cost_tables.h"
 
 #include <algorithm>
 #include <cmath>
