@@ -79,3 +79,18 @@ TEST_CASE("swizzle_programs: grid of at most 16 rows keeps its order") {
   for (size_t block = 0; block < programs.size(); block++)
     CHECK(programs[block] == Place{int64_t(block % 16), int64_t(block / 16)});
 }
+
+TEST_CASE("swizzle_programs: looks at each part of an address once") {
+  // 40 sums would be 2^40 paths.
+  std::string sums = "%s0 = mul %row, %lda : i64\n";
+  for (int i = 0; i < 40; i++)
+    sums += "%s" + std::to_string(i + 1) + " = add %s" + std::to_string(i) + ", %s" +
+            std::to_string(i) + " : i64\n";
+  const std::string kernel =
+      with(matmul_kernel(), "%first = mul %row, %lda : i64", sums + "%first = add %s40, %s0 : i64");
+  CHECK(contains(after(swizzle_programs, kernel, Schedule{}), "urem"));
+  // Now the rows of A depend on the column, too.
+  CHECK_FALSE(contains(
+      after(swizzle_programs, with(kernel, "add %s40, %s0", "add %s40, %column"), Schedule{}),
+      "urem"));
+}
