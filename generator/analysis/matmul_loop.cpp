@@ -53,17 +53,6 @@ std::optional<size_t> carried_accumulator(const Function &fn, const Op &dot) {
   return carried;
 }
 
-bool only_accumulates(const Function &fn, const Op &loop) {
-  bool all = true, any = false;
-  for_each_op(*loop.blocks[0], [&](const Op &op) {
-    if (!op.is(Opcode::dot_))
-      return;
-    any = true;
-    all &= op.parent == loop.blocks[0] && carried_accumulator(fn, op).has_value();
-  });
-  return any && all;
-}
-
 bool keeps_dots_in_flight(const Function &fn) {
   bool all = true, any = false;
   for_each_op(*fn.body, [&](const Op &op) {

@@ -39,11 +39,8 @@ MatmulLoopResult find_matmul_loop(ir::Function &fn);
 /// only adds to it.
 std::optional<size_t> carried_accumulator(const ir::Function &fn, const ir::Op &dot);
 
-/// Whether all dots in `loop`, at least one, only add to accumulators that it carries. Then they need not
-/// be done before the next iteration starts.
-bool only_accumulates(const ir::Function &fn, const ir::Op &loop);
-
-/// The same for all dots in loops of the function.
+/// Whether all dots in loops, at least one, only add to accumulators that their loop carries. Then they
+/// need not be done before the next iteration starts.
 bool keeps_dots_in_flight(const ir::Function &fn);
 
 /// Whether an operand is loaded through pointers that are not affine in the indices.

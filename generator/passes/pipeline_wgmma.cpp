@@ -162,15 +162,16 @@ public:
 
   // Whether the dots may stay in flight until those of the next iteration have started.
   bool is_possible() {
-    if (!partition_of(*loop_) || !only_accumulates(fn_, *loop_))
-      return false;
-    for (Op *op : body_.ops)
-      if (op->is(Opcode::dot_))
-        dots_.push_back({op, *carried_accumulator(fn_, *op)});
-    return std::all_of(dots_.begin(), dots_.end(), [&](const Dot &dot) {
-      return is_by_wgmma(*dot.op) && is_in_spare_stage(dot.op->operand(0)) &&
-             is_in_spare_stage(dot.op->operand(1));
+    bool all = partition_of(*loop_).has_value();
+    for_each_op(body_, [&](Op &op) {
+      if (!op.is(Opcode::dot_))
+        return;
+      const std::optional<size_t> carried = carried_accumulator(fn_, op);
+      all &= op.parent == &body_ && is_by_wgmma(op) && carried &&
+             is_in_spare_stage(op.operand(0)) && is_in_spare_stage(op.operand(1));
+      dots_.push_back({&op, carried.value_or(0)});
     });
+    return all && !dots_.empty();
   }
 
   void run() {
@@ -303,8 +304,8 @@ private:
     Builder inside(fn_, branch->blocks[0]);
     inside.set_location(location());
     for (const Op *release : releases) {
-      const Value *channel = release->operand(0);
-      inside.channel_op(Opcode::get_done_, release->operand(0), number_of(*release),
+      Value *channel = release->operand(0);
+      inside.channel_op(Opcode::get_done_, channel, number_of(*release),
                         release->get(attr::offset_) - gets_of(channel));
     }
     inside.yield({});
