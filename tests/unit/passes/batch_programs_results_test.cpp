@@ -1,5 +1,5 @@
 // Tests that batched functions compute the same as before passes/batch_programs.cpp: interprets
-// both. Not one of the quick tests, which do without the interpreter.
+// both.
 
 #include "interpreter/interpreter.h"
 #include "matmul_kernel.h"

@@ -150,9 +150,8 @@ void run(const std::string &pass, ir::Function &fn, const Directives &directives
   verify(fn, "after " + pass);
 }
 
-constexpr const char *renewal =
-    "\nIf the output is right: TRITONC_UPDATE=1 ctest --preset release -R "
-    "unit.passes, and review the diff";
+constexpr const char *renewal = "\nIf the output is right: TRITONC_UPDATE=1 tests/run -R "
+                                "unit.passes, and review the diff";
 
 // Throws if the output differs from the expected file.
 void compare(const TirCase &one, const std::string &output, bool renew) {

@@ -16,7 +16,7 @@
 // `swap_operands`, `work partials`. `partials 1 2 1` is the coarsening of
 // `SplitKPartials`.
 //
-//     TRITONC_UPDATE=1 ctest --preset release -R unit.passes     rewrites the expected files
+//     TRITONC_UPDATE=1 tests/run -R unit.passes     rewrites the expected files
 
 #pragma once
 

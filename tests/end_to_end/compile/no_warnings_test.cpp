@@ -1,5 +1,4 @@
-// Tests that the kernels in kernels/ and samples/ have no warnings in any variant. Not one of the
-// quick tests: under sanitizers it would take longer than all others.
+// Tests that the kernels in kernels/ and samples/ have no warnings in any variant.
 
 #include "compile.h"
 
