@@ -15,18 +15,20 @@ MAX_SETS = 20
 class Build:
     """`at` is called with each step, so that the parent process knows the step that hangs. `without` has
     the reasons of peers to leave out. If `prepares`, the case only compiles its kernels. `only`: the names
-    of the peers to measure; None: all.
+    of the peers to measure; None: all. `sources` has the sources of the kernels that the case launches.
     """
 
     def __init__(self, library, timer, seed, at=lambda step: None, without=None, prepares=False,
                  only=None):
         self.library, self.timer, self.at, self.prepares = library, timer, at, prepares
-        self.without, self.only = without or {}, only
+        self.without, self.only, self.sources = without or {}, only, set()
         self.generator = torch.Generator("cuda")
         self.generator.manual_seed(seed)
 
     def kernel(self, name):
-        return self.library.kernel(name)
+        kernel = self.library.kernel(name)
+        self.sources.add(self.library.sources[name])
+        return kernel
 
     def sets(self, bytes):
         """The number of buffer sets for a case that reads and writes so many bytes."""

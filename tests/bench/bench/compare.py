@@ -51,7 +51,7 @@ def common_rows(old, new, is_measured):
 
 def changes(old, new):
     """All losses and gains. Raises results.Mismatch for results of different GPUs or of other rows."""
-    require_equal("GPUs", *(results.comparable(each["gpu"]) for each in (old, new)))
+    require_equal("GPUs", *(results.gpu_of(each) for each in (old, new)))
     found = []
     common = common_rows(old, new, lambda row: "isolated" in row)
     for name in common:

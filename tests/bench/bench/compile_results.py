@@ -1,6 +1,6 @@
 """The file of compile costs: results/compile.json. Pure Python.
 
-    {"schema": 1, "kind": "compile cost", "machine": {"name": "...", "cores": 2}, "gpu": "sm_90a",
+    {"schema": 2, "kind": "compile cost", "machine": {"name": "...", "cores": 2}, "gpu": "sm_90a",
      "tools": {name: version}, "commit": "...", "date": "2026-11-26", "rounds": 7,
      "reference": {"ptx": "sha256", "seconds": [least, low, median, high]},
      "rows": {kernel: {...}}, "peers": {kernel: {...}}, "libraries": {name: {...}}}

@@ -1,6 +1,5 @@
 """Facts about the GPU and the peers, for the file of results. Needs PyTorch and a GPU."""
 
-import hashlib
 import importlib.metadata
 import json
 import pathlib
@@ -39,8 +38,3 @@ def peers(kernels):
     if table.exists():
         versions["CUDA Tile C++"] = json.loads(table.read_text(encoding="utf-8"))["compiler"]
     return versions
-
-
-def digest(library):
-    """A hash of the library of kernels: results of other kernels are not comparable."""
-    return hashlib.sha256(pathlib.Path(library).read_bytes()).hexdigest()

@@ -13,7 +13,9 @@ Does not depend on PyTorch: a tensor is any object with data_ptr().
 """
 
 import ctypes
+import hashlib
 import itertools
+import json
 import pathlib
 import re
 
@@ -93,6 +95,16 @@ def kernels_of_header(text, prefix):
     return kernels
 
 
+def digests(kernels):
+    """Source of kernels -> a digest of its images, and of what chooses among them. `kernels` is the folder
+    of the kernels. Its manifests have the hash of each image."""
+    found = {}
+    for manifest in sorted(pathlib.Path(kernels).glob("*.json")):
+        text = json.dumps(json.loads(manifest.read_text(encoding="utf-8"))["kernels"], sort_keys=True)
+        found[manifest.stem] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return found
+
+
 class Kernel:
     """A kernel of the library. `bind` gives a launch. `numbers` are the integer arguments of the last
     `bind`."""
@@ -149,7 +161,8 @@ class TableRow(ctypes.Structure):
 
 
 class Library:
-    """The folder that the target `bench_kernels` builds: libbench_kernels.so and *.h."""
+    """The folder that the target `bench_kernels` builds: libbench_kernels.so and *.h. `sources` has the
+    source of each kernel: the stem of its header."""
 
     def __init__(self, folder):
         self.folder = folder = pathlib.Path(folder)
@@ -164,9 +177,11 @@ class Library:
         row = ctypes.pointer(TableRow.in_dll(code, "bench_kernels"))
         for i in itertools.takewhile(lambda i: row[i].name, itertools.count()):
             self.objects[row[i].name.decode()] = row[i].kernel
-        self.kernels = {}
+        self.kernels, self.sources = {}, {}
         for header in sorted(folder.glob("*.h")):
-            self.kernels.update(kernels_of_header(header.read_text(encoding="utf-8"), "bench_"))
+            found = kernels_of_header(header.read_text(encoding="utf-8"), "bench_")
+            self.kernels.update(found)
+            self.sources.update(dict.fromkeys(found, header.stem))
 
     @staticmethod
     def function(found, result, arguments):

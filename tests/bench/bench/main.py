@@ -106,22 +106,25 @@ def selected(options, known):
 
 def measure(options, known):
     from bench import device, run, wheels
+    from bench.kernels import digests
 
     packages = wheels.unpack(options.wheels)
     wheels.use(packages)  # device.peers() reads their versions
-    facts = dict(gpu=device.gpu(), peers=device.peers(options.kernels), commit=options.commit,
-                 date=time.strftime("%Y-%m-%d", time.gmtime()), seed=options.seed,
-                 kernels=device.digest(options.kernels / "libbench_kernels.so"))
-    found = results.empty(**facts)
+    kernels = digests(options.kernels)
+    found = results.empty(gpu=device.gpu(), peers=device.peers(options.kernels), seed=options.seed)
     if options.out.exists():
         found = results.merge([results.read(options.out), found])
+    chosen = selected(options, known)
+    for family, count in results.remove_outdated(found, {row.family for row in chosen}, kernels).items():
+        print(f"{family}: its kernels changed, so its {count} rows are measured again", flush=True)
     command = [sys.executable, "-m", "bench.worker", "--kernels", str(options.kernels), "--seed", options.seed,
                "--packages", str(packages), *(["--peers", *options.peers] if options.peers else [])]
     say = lambda line: print(line, flush=True)
-    wanted = [row for row in selected(options, known) if row.id not in found["rows"]]
+    wanted = [row for row in chosen if row.id not in found["rows"]]
     if options.prepare:
         run.prepare(wanted, [run.Worker(command, options.patience) for _ in range(options.prepare)], say)
-    run.run(wanted, found, options.out, run.Worker(command, options.patience), say)
+    run.run(wanted, found, options.out, run.Worker(command, options.patience), say, commit=options.commit,
+            date=time.strftime("%Y-%m-%d", time.gmtime()), kernels=kernels)
     known_peers = results.peers_of(found["rows"][row.id] for row in wanted)
     unknown = [name for name in options.peers or () if known_peers and name not in known_peers]
     if unknown:

@@ -179,7 +179,7 @@ def matmuls(report, first, wanted):
             row = chosen[name]
             lines.append(line(first[1](plots.shape_of(name)), f"{table.achieved(row, 'TFLOP/s'):.0f}",
                               number(results.ratio(row)), results.best_peer(row)[0]))
-        return [f"{table.device(found)}:", "", *lines]
+        return [f"{table.device(found, ['matmul'])}:", "", *lines]
 
     return report.of_each(lines_of)
 

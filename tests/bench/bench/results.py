@@ -1,28 +1,32 @@
 """The file of results: results/GPU.json. Pure Python.
 
-    {"schema": 1, "gpu": {...}, "peers": {name: version}, "date": "2026-11-26", "commit": "...",
-     "kernels": "sha256", "seed": "...", "rows": {id: {...}}}
+    {"schema": 2, "gpu": {...}, "peers": {name: version}, "seed": "...",
+     "families": {name: {"commit": "...", "date": "2026-11-26", "seeds": [...],
+                         "kernels": {source: digest}}},
+     "rows": {id: {...}}}
 
-A row that was measured:
+All rows of a family belong to the same kernels: the sources that its rows launched, each with the digest
+of its images. So families may be measured on different days, and a family stays valid until its kernels
+change. A row that was measured:
 
     {"bytes": ..., "flops": ..., "error": 0.4,
      "isolated": {"ours": [low, median, high], peer: [...]}, "stream": {...},
      "absent": {peer: reason}}
 
 Times are in microseconds. A row that was not measured has "refused" or "failed" with the reason. The
-date, in UTC, is that of the last measurement.
+date, in UTC, the commit and the seed of the file are those of the last measurement.
 """
 
 import json
 import os
 import pathlib
 
-SCHEMA = 1
+SCHEMA = 2
 KIND = "kernels"  # of a file without "kind"
-KEYS = {"gpu": dict, "peers": dict, "date": str, "commit": str, "kernels": str, "seed": str, "rows": dict}
+KEYS = {"gpu": dict, "peers": dict, "seed": str, "families": dict, "rows": dict}
+FAMILY_KEYS = {"commit": str, "date": str, "seeds": list, "kernels": dict}
 COLUMNS = ("isolated", "stream")
 NO_PEERS = ("ours", "copy")  # a copy of as many bytes is no peer
-FACTS = ("gpu", "kernels")  # results with other values are not comparable
 
 
 class Mismatch(Exception):
@@ -30,7 +34,45 @@ class Mismatch(Exception):
 
 
 def empty(**facts):
-    return {"schema": SCHEMA, **facts, "rows": {}}
+    return {"schema": SCHEMA, **facts, "families": {}, "rows": {}}
+
+
+def family_of(name):
+    """The family of a row's name."""
+    return name.split("/")[0]
+
+
+def add(found, name, result, commit, date, kernels):
+    """Adds a row. `kernels` has the digests of all sources; result["kernels"] lists those that the row
+    launched."""
+    sources = result.pop("kernels", [])
+    facts = found["families"].setdefault(family_of(name), {"seeds": [], "kernels": {}})
+    facts.update(commit=commit, date=date, kernels={**facts["kernels"], **{each: kernels[each] for each in sources}},
+                 seeds=sorted({*facts["seeds"], found["seed"]}))
+    found["rows"][name] = result
+
+
+def have_same_kernels(one, other):
+    """Whether the facts of a family in two files are those of the same kernels."""
+    common = one["kernels"].keys() & other["kernels"].keys()
+    return bool(common) and all(one["kernels"][each] == other["kernels"][each] for each in common)
+
+
+def remove_family(found, family):
+    """Removes a family with its rows, and returns the number of rows."""
+    names = [name for name in found["rows"] if family_of(name) == family]
+    for name in names:
+        del found["rows"][name]
+    del found["families"][family]
+    return len(names)
+
+
+def remove_outdated(found, families, kernels):
+    """Removes those of the families whose kernels changed: `kernels` has the digests now. Returns the
+    number of removed rows of each."""
+    outdated = [family for family, facts in found["families"].items()
+                if family in families and not have_same_kernels(facts, {"kernels": kernels})]
+    return {family: remove_family(found, family) for family in outdated}
 
 
 def load(path):
@@ -75,6 +117,12 @@ def damage_of(results):
         return damage
     if not isinstance(results["gpu"].get("name"), str):
         return "the GPU's name is missing"
+    for family, facts in results["families"].items():
+        if damage := missing(facts, FAMILY_KEYS) if isinstance(facts, dict) else "no object":
+            return f"the family {family}: {damage}"
+    for name in results["rows"]:
+        if family_of(name) not in results["families"]:
+            return f"the family of the row {name} is missing"
     wrong = [name for name, row in results["rows"].items() if not is_row(row)]
     return f"the row {wrong[0]} is incomplete" if wrong else ""
 
@@ -120,20 +168,34 @@ def text_of(value, depth=0):
 
 
 def merge(parts):
-    """One file of the parts of a run. Later parts replace rows of earlier ones."""
-    merged = dict(parts[0], date=max(part["date"] for part in parts), rows={})
+    """One file of several. A later row replaces an earlier one. If a later file has a family with other
+    kernels, its rows replace all earlier ones of this family."""
+    merged = dict(parts[0], peers={}, families={}, rows={}, seed=parts[-1]["seed"])
     for part in parts:
-        for fact in (*FACTS, "commit", "seed"):
-            if comparable(part.get(fact)) != comparable(merged.get(fact)):
-                raise Mismatch(f"the parts have different values of {fact}: "
-                               f"{comparable(merged.get(fact))} and {comparable(part.get(fact))}")
+        require_equal("the GPU", gpu_of(merged), gpu_of(part))
+        for peer, version in part["peers"].items():
+            require_equal(peer, merged["peers"].setdefault(peer, version), version)
+        for family, facts in part["families"].items():
+            known = merged["families"].get(family)
+            if known and not have_same_kernels(known, facts):
+                remove_family(merged, family)
+                known = None
+            if known:
+                facts = dict(facts, date=max(known["date"], facts["date"]), kernels={**known["kernels"], **facts["kernels"]},
+                             seeds=sorted({*known["seeds"], *facts["seeds"]}))
+            merged["families"][family] = facts
         merged["rows"].update(part["rows"])
     return merged
 
 
-def comparable(fact):
-    """The part of a fact that must agree: of a GPU its name, because the clocks change."""
-    return fact.get("name") if isinstance(fact, dict) else fact
+def require_equal(what, one, other):
+    if one != other:
+        raise Mismatch(f"the parts differ in {what}: {one} and {other}")
+
+
+def gpu_of(found):
+    """The GPU's name. The clocks change, so they may differ."""
+    return found["gpu"].get("name")
 
 
 def best_peer(row, column="isolated"):

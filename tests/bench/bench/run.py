@@ -145,13 +145,14 @@ def prepare(rows, workers, say):
     say(f"prepared {len(rows)} rows in {time.monotonic() - begin:.0f} s")
 
 
-def run(rows, found, path, worker, say):
-    """Measures the rows that `found` does not have yet, and writes `path` after each."""
+def run(rows, found, path, worker, say, **facts):
+    """Measures the rows that `found` does not have yet, and writes `path` after each. `facts` are those of
+    results.add()."""
     wanted = [row for row in rows if row.id not in found["rows"]]
     without = {row.family: {} for row in wanted}  # a peer that hangs in one row hangs in the next
     begin = time.monotonic()
     for number, row in enumerate(wanted):
-        found["rows"][row.id] = result_of(row, worker, without[row.family], say)
+        results.add(found, row.id, result_of(row, worker, without[row.family], say), **facts)
         results.write(path, found)
         spent = time.monotonic() - begin
         left = spent / (number + 1) * (len(wanted) - number - 1)

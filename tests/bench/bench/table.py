@@ -131,17 +131,39 @@ def missed(found, known):
             if "failed" in row or kind == "fixed" and goal(row) == "missed"]
 
 
-def device(found):
-    """The GPU and the date."""
+def device(found, families=None):
+    """The GPU, and the dates of the families (None: of all)."""
     gpu = found["gpu"]
+    dates = sorted({facts["date"] for name, facts in found["families"].items() if not families or name in families})
     return (f"{gpu['name']}, driver {gpu.get('driver', 'unknown')}, "
-            f"power limit {gpu.get('power_limit_w', 'unknown')} W, {found['date'] or 'unknown date'}")
+            f"power limit {gpu.get('power_limit_w', 'unknown')} W, {span(dates) or 'unknown date'}")
+
+
+def span(dates):
+    """The first date and the last one, in words."""
+    return " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""
+
+
+def commits(found):
+    """The commit of the measured kernels. Of several, the last one comes first, each with its families."""
+    families = {}
+    for name, facts in sorted(found["families"].items()):
+        families.setdefault(facts["commit"] or "unknown", []).append(name)
+    if len(families) < 2:
+        return f"commit {next(iter(families), 'unknown')}"
+    dates = {commit: sorted(found["families"][name]["date"] for name in names) for commit, names in families.items()}
+    most = max(families, key=lambda commit: len(families[commit]))
+    ordered = sorted(families, key=lambda commit: (dates[commit][-1], commit), reverse=True)
+    return "commits " + ", ".join(f"{commit} ({span(dates[commit])}: "
+                                  f"{'all other families' if commit == most else ', '.join(families[commit])})"
+                                  for commit in ordered)
 
 
 def facts(found):
     """All conditions of the measurement, in one line."""
     versions = ", ".join(f"{name} {version}" for name, version in found["peers"].items())
-    return (f"{device(found)}; commit {found['commit'] or 'unknown'}; random rows of seed {found['seed']}. "
+    seeds = sorted({seed for facts in found["families"].values() for seed in facts["seeds"]}) or [found["seed"]]
+    return (f"{device(found)}; {commits(found)}; random rows of seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}. "
             f"Peers: {versions or 'unknown'}.")
 
 

@@ -1,7 +1,8 @@
 """The process that measures: it reads rows from its standard input and writes results.
 
 A line of input: {"family": ..., "shape": {...}, "without": {peer: reason}, "prepares": false}
-Lines of output: {"at": step} before each step, and then {"result": {...}}.
+Lines of output: {"at": step} before each step, and then {"result": {...}}. The result lists the sources
+of the kernels that the row launched: "kernels".
 
 The parent (run.py) ends the process if a step hangs. Needs PyTorch and a GPU.
 """
@@ -52,6 +53,7 @@ def main():
             result = run(by_name[wanted["family"]], wanted["shape"], build)
         except Exception as error:
             result = {"failed": f"{type(error).__name__}: {first_line(error)}"}
+        result["kernels"] = sorted(build.sources)
         del build
         torch.cuda.empty_cache()
         say(result=result)

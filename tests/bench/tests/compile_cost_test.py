@@ -393,7 +393,7 @@ class Files(Folder):
         self.assert_refused("the entry copy of peers", file_of({}, peers={"copy": comparison_of(Triton=1.0)}))
 
     def test_results_of_kernels_are_refused(self):
-        path = self.file({"schema": 1})
+        path = self.file({"schema": 2})
         with self.assertRaisesRegex(results.Mismatch, "has results of kernels, not of compile cost"):
             compile_results.read(path)
         with self.assertRaisesRegex(results.Mismatch, "has results of compile cost, not of kernels"):
@@ -473,7 +473,7 @@ class Gate(Folder):
                                       " 0.500  slower  all: geometric mean (cold)\n")
 
     def test_results_of_kernels_and_compile_costs_are_not_comparable(self):
-        old, new = self.file({"schema": 1}), self.file(file_of({}))
+        old, new = self.file({"schema": 2}), self.file(file_of({}))
         with self.assertRaisesRegex(results.Mismatch, "has results of kernels, but .* of compile cost"):
             compare.of_files(old, new)
 

@@ -25,6 +25,7 @@ class Folder(unittest.TestCase):
         headers = list((self.folder / "kernels").glob("*.h"))
         self.assertGreater(len(sources), 30)
         self.assertEqual({each.stem for each in headers}, sources)
+        self.assertEqual(set(kernels.digests(self.folder / "kernels")), sources)
         for header in headers:
             self.assertTrue(kernels.kernels_of_header(header.read_text(encoding="utf-8"), "bench_"), header)
         for name in self.library.kernels:

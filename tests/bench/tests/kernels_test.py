@@ -1,4 +1,7 @@
 import ctypes
+import json
+import pathlib
+import tempfile
 import types
 import unittest
 
@@ -206,6 +209,21 @@ class Bind(unittest.TestCase):
         self.status = kernels.Status(code=3)
         with self.assertRaisesRegex(kernels.LaunchError, "refused"):
             launch()
+
+
+class Digests(unittest.TestCase):
+    def digest(self, **manifest):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "softmax.json").write_text(json.dumps(manifest), encoding="utf-8")
+            (found,) = kernels.digests(folder).items()
+            self.assertEqual(found[0], "softmax")
+            return found[1]
+
+    def test_a_digest_depends_on_the_images_only(self):
+        first = self.digest(kernels=[{"image_sha256": "ab", "cost": "3"}], tool="1.0", source="kernels/softmax.tc")
+        self.assertEqual(first, self.digest(kernels=[{"cost": "3", "image_sha256": "ab"}], tool="1.1", source="x"))
+        self.assertNotEqual(first, self.digest(kernels=[{"image_sha256": "cd", "cost": "3"}], tool="1.0"))
+        self.assertNotEqual(first, self.digest(kernels=[{"image_sha256": "ab", "cost": "4"}], tool="1.0"))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,10 @@ class OnTheEmulator(unittest.TestCase):
     def test_the_library_has_the_kernels_of_its_headers(self):
         self.assertEqual(sorted(self.library.objects), ["softmax_half", "vector_add_float"])
         self.assertEqual(sorted(self.library.kernels), ["softmax_half", "vector_add_float"])
+        self.assertEqual(self.library.sources, {"softmax_half": "softmax", "vector_add_float": "vector_add"})
+
+    def test_each_source_has_a_digest(self):
+        self.assertEqual(sorted(kernels.digests(FOLDER)), ["softmax", "vector_add"])
 
     def test_another_name_is_an_error(self):
         with self.assertRaisesRegex(KeyError, "the library has no kernel softmax_float"):

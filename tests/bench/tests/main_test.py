@@ -80,10 +80,17 @@ class Merge(Main):
         self.assertEqual(self.run_main("merge", *parts, "--out", out), (0, "", ""))
         self.assertEqual(results.read(out), file_of({"a": measured(1.0), "b": measured(2.0)}))
 
-    def test_parts_of_other_kernels_are_refused(self):
+    def test_a_family_with_other_kernels_is_replaced(self):
         out = self.folder / "all.json"
-        parts = [self.file({}), self.file({}, kernels="456")]
-        self.assert_fails("different values of kernels: 123 and 456", "merge", *parts, "--out", out)
+        new = file_of({"a/1": measured(2.0)}, digest="456")
+        parts = [self.file({"a/1": measured(1.0), "a/2": measured(1.0)}), self.file({"a/1": measured(2.0)}, digest="456")]
+        self.assertEqual(self.run_main("merge", *parts, "--out", out), (0, "", ""))
+        self.assertEqual(results.read(out), new)
+
+    def test_parts_of_other_gpus_are_refused(self):
+        out = self.folder / "all.json"
+        parts = [self.file({}), self.file({}, gpu={"name": "Other"})]
+        self.assert_fails("the parts differ in the GPU: GPU and Other", "merge", *parts, "--out", out)
         self.assertFalse(out.exists())
 
 
@@ -185,39 +192,58 @@ class BadFiles(Main):
 
     def test_damaged_json(self):
         path = self.folder / "damaged.json"
-        path.write_text('{"schema": 1, "rows": {', encoding="utf-8")
+        path.write_text('{"schema": 2, "rows": {', encoding="utf-8")
         self.assert_each_command_fails("damaged.json is damaged: ", path)
 
     def test_another_schema(self):
         path = self.folder / "new.json"
-        path.write_text(json.dumps(file_of({}, schema=2)), encoding="utf-8")
-        self.assert_each_command_fails("new.json is not a file of results with schema 1", path)
+        path.write_text(json.dumps(file_of({}, schema=1)), encoding="utf-8")
+        self.assert_each_command_fails("new.json is not a file of results with schema 2", path)
 
     def test_a_missing_key(self):
         path = self.folder / "part.json"
-        path.write_text('{"schema": 1, "rows": {}}', encoding="utf-8")
+        path.write_text('{"schema": 2, "rows": {}}', encoding="utf-8")
         self.assert_each_command_fails("part.json is damaged: gpu is missing", path)
 
 
 class Measure(Main):
-    def test_a_peer_that_no_row_has_is_an_error(self):
-        device = types.SimpleNamespace(gpu=lambda: {"name": "GPU"}, peers=lambda kernels: {}, digest=lambda path: "0")
-        commands = []
+    def measure(self, *options, digest="123"):
+        """Runs `measure` of the fixed rows without a GPU."""
+        device = types.SimpleNamespace(gpu=lambda: {"name": "GPU"}, peers=lambda kernels: {})
+        self.commands, self.measured = [], []
 
-        def run_rows(rows, found, path, worker, say):
-            commands.append(worker.command)
-            found["rows"] = {row.id: measured(2.0, PyTorch=1.0, absent={"QuACK": "not in --peers"}) for row in rows}
+        def run_rows(rows, found, path, worker, say, **facts):
+            self.commands.append(worker.command)
+            self.measured += [row.id for row in rows]
+            for row in rows:
+                absent = {"QuACK": "not in --peers"}
+                results.add(found, row.id, dict(measured(2.0, PyTorch=1.0, absent=absent), kernels=["copy"]), **facts)
+            results.write(path, found)
 
         with (mock.patch.dict(sys.modules, {"bench.device": device}), mock.patch("bench.device", device, create=True),
               mock.patch("bench.wheels.unpack", lambda folder: folder), mock.patch("bench.wheels.use"),
+              mock.patch("bench.kernels.digests", lambda folder: {"copy": digest}),
               mock.patch("bench.run.run", run_rows)):
-            for peers, code, words in ((("PyTorch",), 0, ""), (("PyTorch", "QuACK"), 0, ""),
-                                       (("PyTorch", "Torch"), 2, "--peers Torch: no measured row has this peer")):
-                found, _, errors = self.run_main("measure", "--seed", "1", "--prepare", "0", "--out",
-                                                 self.folder / "new.json", "--sets", "fixed", "--peers", *peers)
-                self.assertEqual(found, code, errors)
-                self.assertIn(words, errors)
-                self.assertEqual(commands[-1][-1 - len(peers):], ["--peers", *peers])
+            return self.run_main("measure", "--seed", "1", "--prepare", "0", "--sets", "fixed", *options)
+
+    def test_rows_of_changed_kernels_are_measured_again(self):
+        out = ("--out", self.folder / "new.json")
+        self.assertEqual(self.measure(*out)[0], 0)
+        rows = self.measured
+        self.assertEqual(len(rows), 2)
+        self.assertEqual((self.measure(*out)[0], self.measured), (0, []))
+        code, output, _ = self.measure(*out, digest="456")
+        self.assertEqual((code, self.measured), (0, rows))
+        self.assertIn("copy: its kernels changed, so its 2 rows are measured again", output)
+
+    def test_a_peer_that_no_row_has_is_an_error(self):
+        for peers, code, words in ((("PyTorch",), 0, ""), (("PyTorch", "QuACK"), 0, ""),
+                                   (("PyTorch", "Torch"), 2, "--peers Torch: no measured row has this peer")):
+            out = self.folder / f"{len(peers)}{code}.json"
+            found, _, errors = self.measure("--out", out, "--peers", *peers)
+            self.assertEqual(found, code, errors)
+            self.assertIn(words, errors)
+            self.assertEqual(self.commands[-1][-1 - len(peers):], ["--peers", *peers])
 
     def test_without_pytorch_nothing_is_measured(self):
         out = self.folder / "results.json"

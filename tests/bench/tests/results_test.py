@@ -21,7 +21,7 @@ class Files(unittest.TestCase):
     def test_a_file_reads_as_it_was_written(self):
         results.write(self.path, self.found)
         self.assertEqual(results.read(self.path), self.found)
-        facts = {key: self.found[key] for key in results.KEYS if key != "rows"}
+        facts = {key: self.found[key] for key in ("gpu", "peers", "seed")}
         results.write(self.path, results.empty(**facts))
         self.assertEqual(results.read(self.path), file_of({}))
         self.assertEqual([each.name for each in self.path.parent.iterdir()], ["results.json"])
@@ -78,8 +78,18 @@ class Files(unittest.TestCase):
         self.assert_refused(json.dumps(nameless), "is damaged: the GPU's name is missing")
 
     def test_another_schema_is_refused(self):
-        for text in ("[]", "{}", "1", json.dumps(file_of({}, schema=2))):
-            self.assert_refused(text, "is not a file of results with schema 1")
+        for text in ("[]", "{}", "1", json.dumps(file_of({}, schema=1))):
+            self.assert_refused(text, "is not a file of results with schema 2")
+
+    def test_facts_of_families_are_complete(self):
+        for key in results.FAMILY_KEYS:
+            found = copy.deepcopy(self.found)
+            del found["families"]["a"][key]
+            self.assert_refused(json.dumps(found), f"is damaged: the family a: {key} is missing")
+        found["families"] = {"a": 1}
+        self.assert_refused(json.dumps(found), "is damaged: the family a: no object")
+        found["families"] = {}
+        self.assert_refused(json.dumps(found), "is damaged: the family of the row a/fixed/M=1 is missing")
 
     def test_an_incomplete_row_is_refused(self):
         def without(*keys):
@@ -116,23 +126,64 @@ class Merge(unittest.TestCase):
         merged = results.merge(parts)
         self.assertEqual(merged["rows"], {"a": measured(2.0), "b": measured(1.0)})
 
-    def test_the_date_is_that_of_the_last_part(self):
-        dates = ("2026-11-26", "2026-12-01", "2026-11-27")
-        self.assertEqual(results.merge([file_of({}, date=date) for date in dates])["date"], "2026-12-01")
-        self.assertEqual(results.merge([file_of({})])["date"], "2026-11-26")
+    def test_the_facts_of_a_family_are_those_of_the_last_part(self):
+        parts = [file_of({"a/1": measured(1.0)}, date=date, commit=commit, seed=seed)
+                 for date, commit, seed in (("2026-12-01", "abc", "1"), ("2026-11-27", "def", "2"))]
+        merged = results.merge(parts)
+        self.assertEqual(merged["families"], {"a": {"commit": "def", "date": "2026-12-01", "seeds": ["1", "2"],
+                                                    "kernels": {"a": "123"}}})
+        self.assertEqual(merged["seed"], "2")
+
+    def test_other_kernels_replace_all_rows_of_their_family(self):
+        old = file_of({"a/1": measured(1.0), "a/2": measured(1.0), "b/1": measured(1.0)})
+        new = file_of({"a/3": measured(2.0)}, digest="456")
+        merged = results.merge([old, new])
+        self.assertEqual(merged["rows"], {"a/3": measured(2.0), "b/1": measured(1.0)})
+        self.assertEqual(merged["families"], {"a": new["families"]["a"], "b": old["families"]["b"]})
+
+    def test_more_kernels_of_a_family_replace_nothing(self):
+        new = file_of({"a/2": measured(2.0)})
+        new["families"]["a"]["kernels"]["c"] = "456"
+        merged = results.merge([file_of({"a/1": measured(1.0)}), new])
+        self.assertEqual(sorted(merged["rows"]), ["a/1", "a/2"])
+        self.assertEqual(merged["families"]["a"]["kernels"], {"a": "123", "c": "456"})
 
     def test_parts_that_do_not_belong_together_are_refused(self):
-        for facts, message in ((dict(gpu={"name": "Other"}), "gpu: GPU and Other"),
-                               (dict(kernels="456"), "kernels: 123 and 456"),
-                               (dict(commit="def"), "commit: abc and def"),
-                               (dict(seed="2"), "seed: 1 and 2")):
-            message = "the parts have different values of " + message
+        for facts, message in ((dict(gpu={"name": "Other"}), "the GPU: GPU and Other"),
+                               (dict(peers={"PyTorch": "2.12"}), "PyTorch: 2.11 and 2.12")):
+            message = "the parts differ in " + message
             with self.subTest(message), self.assertRaisesRegex(results.Mismatch, message):
                 results.merge([file_of({}), file_of({}), file_of({}, **facts)])
+        self.assertEqual(results.merge([file_of({}), file_of({}, peers={"cuDNN": "9"})])["peers"],
+                         {"PyTorch": "2.11", "cuDNN": "9"})
 
     def test_other_clocks_of_the_same_gpu_are_no_difference(self):
         merged = results.merge([file_of({}), file_of({}, gpu={"name": "GPU", "sm_clock_mhz": "1755"})])
         self.assertEqual(merged["gpu"]["sm_clock_mhz"], "1980")
+
+
+class Rows(unittest.TestCase):
+    def test_a_row_brings_the_facts_of_its_family(self):
+        found = results.empty(gpu={"name": "GPU"}, peers={}, seed="7")
+        facts = dict(commit="abc", date="2026-12-01", kernels={"a": "123", "b": "456", "c": "789"})
+        for name, sources in (("a/1", ["a"]), ("a/2", ["a", "b"]), ("d/1", [])):
+            results.add(found, name, dict(measured(1.0), kernels=sources), **facts)
+        self.assertEqual(found["rows"], dict.fromkeys(("a/1", "a/2", "d/1"), measured(1.0)))
+        common = {"commit": "abc", "date": "2026-12-01", "seeds": ["7"]}
+        self.assertEqual(found["families"], {"a": dict(common, kernels={"a": "123", "b": "456"}),
+                                             "d": dict(common, kernels={})})
+        self.assertEqual(results.damage_of(found), "")
+
+    def test_rows_of_changed_kernels_are_removed(self):
+        rows = {name: measured(1.0) for name in ("a/1", "a/2", "b/1", "c/1")}
+        found = file_of(rows)
+        found["families"]["c"]["kernels"] = {}  # no row was launched
+        self.assertEqual(results.remove_outdated(found, {"a", "b"}, {"a": "123", "b": "123", "c": "123"}), {})
+        self.assertEqual(found["rows"], rows)
+        now = {"a": "456", "b": "123", "c": "123"}
+        self.assertEqual(results.remove_outdated(found, {"b"}, now), {})
+        self.assertEqual(results.remove_outdated(found, {"a", "b", "c"}, now), {"a": 2, "c": 1})
+        self.assertEqual((list(found["rows"]), list(found["families"])), (["b/1"], ["b"]))
 
 
 class Ratio(unittest.TestCase):

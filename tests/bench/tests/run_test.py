@@ -9,6 +9,7 @@ import unittest
 from bench import results, run
 from bench.rows import row
 
+FACTS = dict(commit="abc", date="2026-12-01", kernels={"copy": "123"})
 FAKE = [sys.executable, str(pathlib.Path(__file__).with_name("fake_worker.py"))]
 
 
@@ -37,11 +38,11 @@ class Run(unittest.TestCase):
     def measured(self, *actions, known=()):
         """The results of a run. Each row does one of the actions."""
         rows = [row("copy", "fixed", N=i, DO=action) for i, action in enumerate(actions)]
-        found = results.empty(gpu={"name": "GPU"}, peers={}, commit="", kernels="", seed="1")
+        found = results.empty(gpu={"name": "GPU"}, peers={}, seed="1")
         found["rows"].update({each.id: {"failed": "earlier"} for each in known})
         worker = Impatient()
         self.addCleanup(worker.stop)
-        run.run(rows, found, self.path, worker, self.said.append)
+        run.run(rows, found, self.path, worker, self.said.append, **FACTS)
         return [found["rows"][each.id] for each in rows]
 
     def test_one_process_measures_all_rows(self):
@@ -81,8 +82,8 @@ class Run(unittest.TestCase):
 
     def test_a_worker_that_cannot_start_fails_the_rows(self):
         rows = [row("copy", "fixed", N=1, DO="measure")]
-        found = results.empty(gpu={"name": "GPU"}, peers={}, commit="", kernels="", seed="1")
-        run.run(rows, found, self.path, Impatient("broken"), self.said.append)
+        found = results.empty(gpu={"name": "GPU"}, peers={}, seed="1")
+        run.run(rows, found, self.path, Impatient("broken"), self.said.append, **FACTS)
         self.assertIn("the process ended", found["rows"][rows[0].id]["failed"])
 
     def test_prepare_asks_each_row_once_and_survives_crashes(self):

@@ -17,9 +17,12 @@ def measured(ours, noise=0.0, stream=None, size=1000, flops=0, absent=(), **peer
             "stream": {**copy.deepcopy(isolated), "ours": times(stream or ours)}}
 
 
-def file_of(rows, **facts):
-    return {"schema": 1, "gpu": {"name": "GPU", "sm_clock_mhz": "1980"}, "peers": {"PyTorch": "2.11"},
-            "date": "2026-11-26", "commit": "abc", "kernels": "123", "seed": "1", **facts, "rows": rows}
+def file_of(rows, commit="abc", date="2026-11-26", seed="1", digest="123", **facts):
+    """Each family has one source of kernels, of the same name."""
+    families = {name.split("/")[0] for name in rows}
+    return {"schema": 2, "gpu": {"name": "GPU", "sm_clock_mhz": "1980"}, "peers": {"PyTorch": "2.11"}, "seed": seed,
+            "families": {name: {"commit": commit, "date": date, "seeds": [seed], "kernels": {name: digest}}
+                         for name in families}, **facts, "rows": rows}
 
 
 class Family:

@@ -65,11 +65,23 @@ class Table(unittest.TestCase):
         self.assertEqual(table.text(FOUND, KNOWN), TEXT)
 
     def test_results_without_rows_have_no_tables(self):
-        found = file_of({}, date="", commit="", peers={})
+        found = file_of({}, peers={})
         first, *others = table.text(found, KNOWN).splitlines()
         self.assertEqual(first, "GPU, driver unknown, power limit unknown W, unknown date; commit unknown; "
                                 "random rows of seed 1. Peers: unknown.")
         self.assertEqual(others, [TEXT.splitlines()[1], roofline.words("GPU")])
+
+    def test_the_commits_of_families(self):
+        found = file_of({f"{name}/fixed/M=1": measured(1.0) for name in ("a", "b", "c")})
+        self.assertEqual(table.commits(found), "commit abc")
+        self.assertIn(", 2026-11-26; commit abc; random rows of seed 1. ", table.facts(found))
+        found["families"]["b"].update(commit="def", date="2026-12-01", seeds=["2"])
+        self.assertEqual(table.commits(found), "commits def (2026-12-01: b), abc (2026-11-26: all other families)")
+        found["families"]["c"].update(date="2026-11-28")
+        self.assertIn(", 2026-11-26 to 2026-12-01; commits def (2026-12-01: b), abc (2026-11-26 to 2026-11-28: all "
+                      "other families); random rows of seeds 1, 2. ", table.facts(found))
+        self.assertTrue(table.device(found, ["a", "b"]).endswith(" W, 2026-11-26 to 2026-12-01"))
+        self.assertTrue(table.device(found, ["a"]).endswith(" W, 2026-11-26"))
 
     def test_missed_are_fixed_rows_below_the_goal_and_all_failures(self):
         self.assertEqual(table.missed(FOUND, KNOWN),
