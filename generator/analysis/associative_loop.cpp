@@ -357,6 +357,8 @@ struct Exponents {
   std::function<bool(const Value *)> is_outside = [](const Value *) { return false; };
   std::set<const Op *> ops = {};
   bool has_guard = false;
+  // A value may have many paths to the keys: each is looked at once.
+  std::map<const Value *, std::optional<Exponent>> known = {};
 
   // The number or scalar that all elements of `value` are.
   std::optional<Factor> factor_of(const Value *value) {
@@ -411,6 +413,13 @@ struct Exponents {
   }
 
   std::optional<Exponent> of(const Value *value) {
+    auto [found, is_new] = known.try_emplace(value);
+    if (is_new)
+      found->second = computed(value);
+    return found->second;
+  }
+
+  std::optional<Exponent> computed(const Value *value) {
     if (is_own(value))
       return Exponent{.own = 1};
     if (is_key(value))
@@ -475,13 +484,13 @@ struct Exponents {
 
   // Whether `terms` are multiples of exp(-scale * key), where the key lacks the axes of `rescaling`.
   bool are_multiples(const Value *terms, const AssociativeLoop::Rescaling &rescaling) {
-    std::optional<Multiples> found = multiples_of(terms, rescaling);
+    std::optional<Multiples> found = Terms{*this, rescaling}.of(terms);
     return found && (found->are_zero || found->axes == rescaling.axes);
   }
 
   // The same for the products that `dot` adds.
   bool adds_multiples(const Op &dot, const AssociativeLoop::Rescaling &rescaling) {
-    std::optional<Multiples> found = products_of(dot, rescaling);
+    std::optional<Multiples> found = Terms{*this, rescaling}.products_of(dot);
     return found && (found->are_zero || found->axes == rescaling.axes);
   }
 
@@ -505,80 +514,95 @@ private:
     return a->axes == b->axes ? a : std::nullopt;
   }
 
-  std::optional<Multiples> multiples_of(const Value *terms,
-                                        const AssociativeLoop::Rescaling &rescaling) {
-    if (is_zero(terms))
-      return Multiples{.are_zero = true};
-    if (!terms->op || is_other(terms))
-      return std::nullopt;
-    const Op &op = *terms->op;
-    ops.insert(&op);
-    auto multiples = [&](size_t i) { return multiples_of(op.operand(i), rescaling); };
-    auto other = [&](size_t i) { return is_other(op.operand(i)); };
-    auto product = [&] { return other(0) ? multiples(1) : other(1) ? multiples(0) : std::nullopt; };
-    switch (op.code) {
-    case Opcode::exp_:
-    case Opcode::exp2_: {
-      std::optional<Exponent> exponent = of(op.operand(0));
-      const bool is_multiple = op.code == rescaling.exp && exponent && exponent->own == 0 &&
-                               exponent->key == -rescaling.number &&
-                               exponent->scalar == rescaling.scalar;
-      return is_multiple ? std::optional(Multiples{.axes = exponent->axes}) : std::nullopt;
-    }
-    case Opcode::add_:
-    case Opcode::sub_:
-      return both(multiples(0), multiples(1));
-    case Opcode::select_:
-      return other(0) ? both(multiples(1), multiples(2)) : std::nullopt;
-    case Opcode::mul_:
-      return product();
-    case Opcode::fma_:
-      return both(product(), multiples(2));
-    case Opcode::dot_:
-      return both(products_of(op, rescaling), multiples(2));
-    case Opcode::cast_:
-      return is_float(op.result()->type.elem) ? multiples(0) : std::nullopt;
-    case Opcode::splat_:
-    case Opcode::expand_:
-    case Opcode::broadcast_: {
-      std::optional<Multiples> found = multiples(0);
-      if (found)
-        found->axes = repeated(std::move(found->axes), op);
-      return found;
-    }
-    case Opcode::reduce_: {
-      std::optional<Multiples> found = multiples(0);
-      const int64_t axis = op.get(attr::axis_);
-      if (!found || op.get(attr::op_) != "add" || !has(found->axes, axis))
-        return std::nullopt;
-      std::erase(found->axes, axis);
-      for (int64_t &other : found->axes)
-        other -= other > axis;
-      return found;
-    }
-    default:
-      return std::nullopt;
-    }
-  }
+  // Finds what the terms of a sum with this rescaling are multiples of.
+  struct Terms {
+    Exponents &exponents;
+    const AssociativeLoop::Rescaling &rescaling;
+    std::map<const Value *, std::optional<Multiples>> known = {};
 
-  // The products that `dot` adds.
-  std::optional<Multiples> products_of(const Op &dot, const AssociativeLoop::Rescaling &rescaling) {
-    for (int64_t number : {0, 1}) {
-      if (!is_other(dot.operand(size_t(1 - number))))
-        continue;
-      const int64_t summed = 1 - number, kept = number;
-      std::optional<Multiples> found = multiples_of(dot.operand(size_t(number)), rescaling);
-      if (!found || found->are_zero)
-        return found;
-      if (!has(found->axes, summed))
-        return std::nullopt;
-      std::vector<int64_t> axes = {1 - kept}; // of the result: that of the other operand
-      if (has(found->axes, kept))
-        axes.insert(kept ? axes.end() : axes.begin(), kept);
-      return Multiples{.axes = axes};
+    std::optional<Multiples> of(const Value *terms) {
+      auto [found, is_new] = known.try_emplace(terms);
+      if (is_new)
+        found->second = computed(terms);
+      return found->second;
     }
-    return std::nullopt;
-  }
+
+    std::optional<Multiples> computed(const Value *terms) {
+      if (is_zero(terms))
+        return Multiples{.are_zero = true};
+      if (!terms->op || exponents.is_other(terms))
+        return std::nullopt;
+      const Op &op = *terms->op;
+      exponents.ops.insert(&op);
+      auto multiples = [&](size_t i) { return of(op.operand(i)); };
+      auto other = [&](size_t i) { return exponents.is_other(op.operand(i)); };
+      auto product = [&] {
+        return other(0) ? multiples(1) : other(1) ? multiples(0) : std::nullopt;
+      };
+      switch (op.code) {
+      case Opcode::exp_:
+      case Opcode::exp2_: {
+        std::optional<Exponent> exponent = exponents.of(op.operand(0));
+        const bool is_multiple = op.code == rescaling.exp && exponent && exponent->own == 0 &&
+                                 exponent->key == -rescaling.number &&
+                                 exponent->scalar == rescaling.scalar;
+        return is_multiple ? std::optional(Multiples{.axes = exponent->axes}) : std::nullopt;
+      }
+      case Opcode::add_:
+      case Opcode::sub_:
+        return both(multiples(0), multiples(1));
+      case Opcode::select_:
+        return other(0) ? both(multiples(1), multiples(2)) : std::nullopt;
+      case Opcode::mul_:
+        return product();
+      case Opcode::fma_:
+        return both(product(), multiples(2));
+      case Opcode::dot_:
+        return both(products_of(op), multiples(2));
+      case Opcode::cast_:
+        return is_float(op.result()->type.elem) ? multiples(0) : std::nullopt;
+      case Opcode::splat_:
+      case Opcode::expand_:
+      case Opcode::broadcast_: {
+        std::optional<Multiples> found = multiples(0);
+        if (found)
+          found->axes = repeated(std::move(found->axes), op);
+        return found;
+      }
+      case Opcode::reduce_: {
+        std::optional<Multiples> found = multiples(0);
+        const int64_t axis = op.get(attr::axis_);
+        if (!found || op.get(attr::op_) != "add" || !has(found->axes, axis))
+          return std::nullopt;
+        std::erase(found->axes, axis);
+        for (int64_t &other : found->axes)
+          other -= other > axis;
+        return found;
+      }
+      default:
+        return std::nullopt;
+      }
+    }
+
+    // The products that `dot` adds.
+    std::optional<Multiples> products_of(const Op &dot) {
+      for (int64_t number : {0, 1}) {
+        if (!exponents.is_other(dot.operand(size_t(1 - number))))
+          continue;
+        const int64_t summed = 1 - number, kept = number;
+        std::optional<Multiples> found = of(dot.operand(size_t(number)));
+        if (!found || found->are_zero)
+          return found;
+        if (!has(found->axes, summed))
+          return std::nullopt;
+        std::vector<int64_t> axes = {1 - kept}; // of the result: that of the other operand
+        if (has(found->axes, kept))
+          axes.insert(kept ? axes.end() : axes.begin(), kept);
+        return Multiples{.axes = axes};
+      }
+      return std::nullopt;
+    }
+  };
 };
 
 // The operations of `body` that depend on `value`.

@@ -515,6 +515,27 @@ TEST_CASE("associative loop: a sum that is rescaled to the largest element") {
         }) == "max keys, add sums by exp 1.0");
 }
 
+TEST_CASE("associative loop: values with many paths to the key") {
+  // %NAME.100 has 2^100 paths to %NAME.0.
+  auto doubled = [](const std::string &name) {
+    std::string text;
+    for (int i = 1; i <= 100; i++) {
+      const std::string before = "%" + name + "." + std::to_string(i - 1);
+      text += "%" + name + "." + std::to_string(i) + " = add " + before + ", " + before +
+              " : f32[64]\n";
+    }
+    return text;
+  };
+  CHECK(totals_with([&](Exponentials &loop) {
+          loop.term = "%y.0 = exp %distance : f32[64]\n" + doubled("y") +
+                      "%term = add %y.100, %y.0 : f32[64]\n";
+        }) == "max keys, add sums by exp 1.0");
+  CHECK(totals_with([&](Exponentials &loop) {
+          loop.term = "%d.0 = add %distance, %distance : f32[64]\n" + doubled("d") +
+                      "%term = exp %d.100 : f32[64]\n";
+        }) == "none");
+}
+
 TEST_CASE("associative loop: not if the terms have another factor than the sum") {
   const std::string none = "none";
   CHECK(totals_with([](Exponentials &loop) {
