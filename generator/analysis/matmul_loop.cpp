@@ -101,12 +101,6 @@ bool is_gathered(const MatmulLoop &matmul) {
       });
 }
 
-int panel_axis(const Function &fn, const MatmulLoop &matmul, int number) {
-  const LoadedOperand &operand = matmul.operands[number];
-  const int64_t along_k = operand.perm[number == 0 ? 1 : 0];
-  return contiguous_axis(operand.load->operand(0), fn).value_or(int(along_k));
-}
-
 const Value *accumulator_after_loop(const Op &dot) {
   const Op *loop = dot.parent->parent;
   if (!loop || !loop->is(Opcode::for_loop_))

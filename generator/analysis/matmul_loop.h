@@ -46,10 +46,6 @@ bool keeps_dots_in_flight(const ir::Function &fn);
 /// Whether an operand is loaded through pointers that are not affine in the indices.
 bool is_gathered(const MatmulLoop &matmul);
 
-/// The axis of the loaded tile of operand `number` (0: A, 1: B) along which threads write the rows
-/// of its panel in shared memory: the contiguous axis, or K if no axis is contiguous.
-int panel_axis(const ir::Function &fn, const MatmulLoop &matmul, int number);
-
 /// The result of the loop around `dot` that is its accumulator; null: there is none.
 const ir::Value *accumulator_after_loop(const ir::Op &dot);
 

@@ -4,6 +4,8 @@
 
 #include "analysis/operand_loads.h"
 
+#include "analysis/memory_access.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -36,6 +38,12 @@ bool add_uses(const Users &users, const Value *tile, const std::vector<int64_t> 
   return true;
 }
 
+bool contains_dot(Block &block) {
+  bool found = false;
+  for_each_op(block, [&](const Op &op) { found |= op.is(Opcode::dot_); });
+  return found;
+}
+
 } // namespace
 
 std::vector<OperandLoad> operand_loads(Function &fn) {
@@ -51,6 +59,19 @@ std::vector<OperandLoad> operand_loads(Function &fn) {
       found.push_back(std::move(load));
   });
   return found;
+}
+
+bool is_in_mainloop(const OperandLoad &load) {
+  const Block &block = *load.load->parent;
+  return block.parent && block.parent->is(Opcode::for_loop_) &&
+         std::none_of(block.ops.begin(), block.ops.end(), [](Op *op) {
+           return op->is(Opcode::for_loop_) && contains_dot(*op->blocks[0]);
+         });
+}
+
+int panel_axis(const Function &fn, const Op &load, const OperandUse &use) {
+  const int64_t along_k = use.perm[use.operand == 0 ? 1 : 0];
+  return contiguous_axis(load.operand(0), fn).value_or(int(along_k));
 }
 
 bool has_dot(const Block &block) {

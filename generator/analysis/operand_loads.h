@@ -24,6 +24,13 @@ struct OperandLoad {
 /// All such loads, in the order of the program.
 std::vector<OperandLoad> operand_loads(ir::Function &fn);
 
+/// Whether the load is directly in an innermost loop of dots.
+bool is_in_mainloop(const OperandLoad &load);
+
+/// The axis of the tile of `load` along which threads write the rows of its panel in shared memory: the
+/// contiguous axis, or K if no axis is contiguous.
+int panel_axis(const ir::Function &fn, const ir::Op &load, const OperandUse &use);
+
 /// Whether a dot is directly in `block`, not in a block inside it.
 bool has_dot(const ir::Block &block);
 

@@ -25,7 +25,7 @@
 //              get_done %K, %s                           %d = wgmma_wait %p {pending = 0}
 //              ...                                       get_done %K, %s
 //              %x = exp2 %d                              %x = exp2 %d
-// Needs:   pipeline_wgmma, which takes the dots that may stay in flight longer; specialize_loads, or
+// Needs:   pipeline_wgmma, which takes the dots that may stay in flight longer; specialize_warps, or
 //          stage_operands and pipeline_loops.
 // Ensures: no dot with the instruction wgmma and operands in shared memory is left. A fence stands
 //          after each write of threads to a buffer that wgmma reads.

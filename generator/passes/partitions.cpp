@@ -1,6 +1,6 @@
 // What the passes that divide a block into producer and consumer partitions share. See partitions.h.
 //
-// Tested by tests/unit/passes/specialize_warps/ and specialize_loads/.
+// Tested by tests/unit/passes/specialize_warps/.
 
 #include "passes/partitions.h"
 

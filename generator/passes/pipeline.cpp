@@ -46,7 +46,6 @@
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/share_comparisons.h"
-#include "passes/specialize_loads.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
@@ -140,19 +139,18 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // Warp specialization, where the schedule says so: producer warps run ahead of the consumer
   // warps, the kernel becomes persistent, and split_k_in_cluster divides the mainloop.
   //
-  // specialize_warps assigns warps in all loops at once, so it comes after the passes that change
-  // loops. The passes after it no longer find a matmul loop. In kernels with several dots,
-  // overlap_dots lets dots of two iterations overlap, split_loop_at_condition removes branches
-  // between dots and their results, and specialize_loads assigns the warps. pipeline_wgmma leaves
-  // dots in flight from one iteration to the next. issue_wgmma_async waits for the other dots late.
+  // In kernels with several dots, overlap_dots lets dots of two iterations overlap, and
+  // split_loop_at_condition removes branches between dots and their results. specialize_warps assigns
+  // warps in all loops at once, so it comes after the passes that change loops. The passes after it no
+  // longer find a matmul loop. pipeline_wgmma leaves dots in flight from one iteration to the next.
+  // issue_wgmma_async waits for the other dots late.
   // stage_epilogue sends the output tiles through shared memory.
   run("make_persistent", make_persistent, schedule);
   run("split_k_in_cluster", split_k_in_cluster, schedule);
   run("remove_dead_code", remove_dead_code);
-  run("specialize_warps", specialize_warps, gpu, schedule);
   run("overlap_dots", overlap_dots, schedule);
   run("split_loop_at_condition", split_loop_at_condition, schedule);
-  run("specialize_loads", specialize_loads, gpu, schedule);
+  run("specialize_warps", specialize_warps, gpu, schedule);
   run("pipeline_wgmma", pipeline_wgmma, schedule);
   run("issue_wgmma_async", issue_wgmma_async);
   run("stage_epilogue", stage_epilogue, schedule);

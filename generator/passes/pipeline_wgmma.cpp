@@ -50,7 +50,7 @@
 //          the fence, which makes the copies of threads visible to the tensor cores.
 //
 //          The loop runs at least one iteration: where there is nothing to copy, the stage is zero.
-// Needs:   specialize_warps or specialize_loads; elsewhere stage_operands and pipeline_loops.
+// Needs:   specialize_warps; elsewhere stage_operands and pipeline_loops.
 // Ensures: no dot of such a loop is left.
 // Limits:  in a partition, the channels must have stages for two iterations. Elsewhere the loop has one
 //          dot, and its operands are contiguous along K, or have 16-bit elements.

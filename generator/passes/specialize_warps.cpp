@@ -1,62 +1,49 @@
 // specialize_warps: divides a block into producer warps that copy and consumer warps that multiply.
 //
-//     for_loop %n, %zero {                     warp_specialize {
-//       (%t, %acc)                               for_loop %n, %step, %zero {
-//       %a = tma_load %m, ...                      (%t, %s, %acc)
-//       %b = tma_load %w, ...                      %i = get %operands, %s
-//       %d = dot %a, %b, %acc             =>       %a = shared_load %as, %i
-//       yield %d                                   %b = shared_load %bs, %i
-//     }                                            %d = dot %a, %b, %acc
-//     store %v, %d                                 get_done %operands, %s
-//                                                  yield %s + 1, %d
-//                                                }
-//                                                store %v, %d
-//                                              } {
-//                                                for_loop %n, %step {
-//                                                  (%t, %s)
-//                                                  %i = put %operands, %s
-//                                                  tma_load_async %m, %as, %i, %operands, %i, ...
-//                                                  tma_load_async %w, %bs, %i, %operands, %i, ...
-//                                                  put_done %operands, %s
-//                                                  yield %s + 1
-//                                                }
+//     %q = tma_load %mq, %row                warp_specialize {
+//     %o = for_loop %n, %zero {                %i = get %Q, %zero
+//       (%t, %acc)                             %o, %m = for_loop %n, %zero, %zero {
+//       %k = tma_load %mk, %t                    (%t, %acc, %s)
+//       %s = dot %q, %k, %none                   %j = get %K, %s
+//       ...                            =>        %a = shared_load %q, %i
+//       yield ...                                %b = shared_load %k, %j
+//     }                                          %d = dot %a, %b, %none
+//                                                get_done %K, %s
+//                                                ...
+//                                                yield ..., %s + 1
 //                                              }
+//                                            } {
+//                                              %i = put %Q, %zero
+//                                              tma_load_async %mq, %q, %i, %Q, %i, %row
+//                                              put_done %Q, %zero
+//                                              for_loop %n, %zero {
+//                                                (%t, %s)
+//                                                %j = put %K, %s
+//                                                tma_load_async %mk, %k, %j, %K, %j, %t
+//                                                put_done %K, %s
+//                                                yield %s + 1
+//                                              }
+//                                            }
 //
-// The producer thread runs ahead of the consumers as far as there are empty stages. The tensor
-// cores never wait for copy instructions.
+// The producer runs ahead of the consumers as far as there are empty stages. It waits for nothing
+// else, so memory latency is hidden whatever the consumers wait for.
 //
-// Method:  A channel passes the stages of a circular buffer from the producer to the consumers.
+// Method:  Each tensor map has a circular buffer. Buffers whose tiles are got and released at the same
+//          places share a channel, such as A and B of a matmul. The tiles of a channel are counted from
+//          the start of the block, in the order of the program, over all loops. These are the numbers in
+//          the channel.
 //
-//          K iterations are counted from the start of the block, over all loops around the matmul.
-//          These are the numbers in the channel.
-//
-//          Producers repeat the loops around the mainloop, with only the computation of addresses
-//          and coordinates. The consumers run everything else. tma_prefetch fetches the tensor maps
+//          The producer repeats the loops around the loads, with only the computation of addresses and
+//          coordinates. The consumers run everything else. A consumer gets a tile before the first dot
+//          that reads it, and releases it after the last one. tma_prefetch fetches the tensor maps
 //          before all that.
 //
+//          The loads inside of the innermost loops have as many stages as fit in shared memory, at
+//          most 4, or 8 if all dots only accumulate. A tile that other loads bring has one stage.
+//
 //          Without TMA. Where no tensor map can be made, schedule.producer_warps warps copy, each
-//          thread some elements:
-//
-//              for_loop %n, %step {
-//                (%t, %s)
-//                %a0 = load part of %v, inside %limits
-//                %a1 = load next part of %v, ...
-//                %i = put %operands, %s
-//                shared_store %a0, %as, %i {origin = [0,0]}
-//                %b0 = load part of %w, ...
-//                shared_store %a1, %as, %i {origin = [64,0]}
-//                ...
-//                put_done %operands, %s
-//                yield %s + 1
-//              }
-//
-//          A part is as large as the registers of the producer threads allow. While one part is
-//          stored, the next one loads. Producer warps wait only for the circular buffer, not for
-//          each other.
-//
-//          Operands that the kernel gathers through pointers are copied so, too. A part of the
-//          pointers is computed from parts of the indices. That takes long, so the loop carries the
-//          first part of the next iteration.
+//          thread some elements (thread_copies.h). They wait only for the circular buffer, not for each
+//          other.
 //
 //          Multicast. Each block of a cluster copies a part of an operand's tile to all blocks. The
 //          blocks synchronize before the first copy, and at the end: a block must not end while
@@ -98,13 +85,11 @@
 //          before the other group has got its last one: a wait sees only the parity of a phase, and
 //          would mistake a much older phase for its own. So the groups take turns, by a channel
 //          without buffers: the turn of tile r begins when that of tile r - 1 ends.
-// Needs:   lower_to_tma or schedule.producer_warps; select_mma. Ping-pong: make_persistent, and the
-//          same number of mainloop iterations in each program.
-// Ensures: the operands of the dot are shared_loads of the channel's stage. The tma_loads or loads of
-//          the operands have no use any more.
-// Limits:  nothing happens unless the schedule is warp-specialized and the kernel has one dot; see
-//          specialize_loads for several. For such a schedule can_specialize must hold
-//          (schedule/legality.h): candidate_schedules checks it.
+// Needs:   lower_to_tma or schedule.producer_warps; select_mma. Ping-pong: make_persistent, and a
+//          mainloop with the same number of iterations in each program.
+// Ensures: the operands that the producer copies are shared_loads of a channel's stage.
+// Limits:  nothing happens unless the schedule is warp-specialized. For such a schedule can_specialize
+//          or can_specialize_loads must hold (schedule/legality.h): candidate_schedules checks it.
 //
 // Tested by tests/unit/passes/specialize_warps/ and specialize_warps_test.cpp.
 
@@ -115,11 +100,14 @@
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
 #include "ir/builder.h"
+#include "passes/fitting_stages.h"
 #include "passes/partitions.h"
-#include "passes/tile_slices.h"
+#include "passes/thread_copies.h"
 
 #include <algorithm>
-#include <cassert>
+#include <map>
+#include <set>
+#include <tuple>
 
 namespace tritonc {
 
@@ -127,424 +115,448 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t max_stages = 8;
-
-// Bytes of a piece per producer thread. A thread holds two pieces: it stores one while the next one
-// loads. Each element takes a register until two elements are packed into one.
-constexpr int64_t bytes_in_registers = 64, bytes_of_gather = 32;
-
-int64_t bytes_of_stage(const MatmulLoop &matmul) {
-  int64_t bytes = 0;
-  for (const LoadedOperand &operand : matmul.operands)
-    bytes += operand.load->result()->type.elements() * bytes_of(operand.load->result()->type.elem);
-  return bytes;
+bool is_in_loop(const Op &op) {
+  const Op *around = op.parent->parent;
+  while (around && !around->is(Opcode::for_loop_))
+    around = around->parent->parent;
+  return around != nullptr;
 }
 
-struct State {
-  Function &fn;
-  const Gpu &gpu;
-  const Schedule &schedule;
-  MatmulLoop matmul;
-  Value *buffers[2] = {};
-  Value *operands = nullptr, *turns = nullptr; // channels; no turns: one consumer group
-  int64_t stages = 0;
-  Location location = {};
+// The operations in the load's block that use its tile first and last.
+std::pair<Op *, Op *> first_and_last_user(const OperandLoad &load) {
+  Block *block = load.load->parent;
+  std::pair<Op *, Op *> found = {nullptr, nullptr};
+  for (const OperandUse &use : load.uses) {
+    Op *user = use.dot;
+    while (user->parent != block)
+      user = user->parent->parent;
+    if (!found.first || block->position_of(user) < block->position_of(found.first))
+      found.first = user;
+    if (!found.second || block->position_of(user) > block->position_of(found.second))
+      found.second = user;
+  }
+  return found;
+}
 
-  bool copies_by_threads() const { return schedule.producer_warps > 0; }
-  int64_t groups() const { return schedule.consumer_groups; }
+// The circular buffer of a tensor map, or of a load by threads.
+struct Buffer {
+  std::vector<OperandLoad> loads;
+  Value *value = nullptr;
 
-  // Only whole warpgroups move registers.
-  int64_t producer_warps() const {
-    return copies_by_threads() ? schedule.producer_warps : gpu.has_wgmma ? warps_of_warpgroup : 1;
+  // Where its tiles are got and released.
+  std::vector<std::tuple<Block *, Op *, Op *>> places() const {
+    std::vector<std::tuple<Block *, Op *, Op *>> found;
+    for (const OperandLoad &load : loads) {
+      auto [first, last] = first_and_last_user(load);
+      found.push_back({load.load->parent, first, last});
+    }
+    return found;
+  }
+};
+
+// A channel passes a tile of each of its buffers at a time.
+struct TileChannel {
+  std::vector<Buffer> buffers;
+  int64_t stages = 1;
+  Value *value = nullptr;
+
+  const std::vector<OperandLoad> &loads() const { return buffers[0].loads; }
+
+  bool is_of_mainloop() const {
+    return std::any_of(loads().begin(), loads().end(), is_in_mainloop);
   }
 
-  // By mma, not by wgmma.
-  bool is_by_warps() const { return !matmul.dot->has(attr::warpgroups_); }
+  // Whether a stage is ever used twice. Otherwise nobody waits until it is empty.
+  bool reuses_stages() const {
+    return int64_t(loads().size()) > stages ||
+           std::any_of(loads().begin(), loads().end(),
+                       [](const OperandLoad &load) { return is_in_loop(*load.load); });
+  }
+};
 
-  // --- The circular buffer ---
+class Specialization {
+public:
+  Specialization(Function &fn, const Gpu &gpu, const Schedule &schedule)
+      : fn_(fn), gpu_(gpu), schedule_(schedule) {}
 
-  Value *allocate(Builder &builder, int number) {
-    const Op &load = *matmul.operands[number].load;
-    const Type &tile = load.result()->type;
+  void run() {
+    find_channels();
+    const Op &dot = *channels_[0].loads()[0].uses[0].dot;
+    const Location location = dot.location;
+    is_by_warps_ = !dot.has(attr::warpgroups_);
+    is_matmul_ = find_matmul_loop(fn_).found.has_value();
+
+    DeviceOps device = take_device_ops(fn_);
+    Builder builder(fn_, fn_.body);
+    builder.set_location(location);
+    prefetch_maps(builder, fn_);
+    for (TileChannel &channel : channels_)
+      make_channel(builder, channel);
+    if (schedule_.consumer_groups > 1) {
+      turns_ = builder.create(Opcode::channel_, {}, {Type::channel(schedule_.consumer_groups)})
+                   ->result();
+      turns_->name = "turns";
+    }
+    Op *parts = make_parts(builder);
+    if (schedule_.multicast > 1)
+      builder.create(Opcode::cluster_barrier_, {});
+    fn_.body->ops.push_back(device.end);
+    Block *consumers = parts->blocks[0], *producer = parts->blocks[1];
+
+    move_to(*consumers, device.ops);
+    Builder(fn_, consumers).yield({});
+    Builder loading(fn_, producer);
+    loading.set_location(location);
+    Copies copies = device.copies_of_host_ops;
+    Numbers numbers = first_numbers(loading);
+    load_in(loading, *consumers, copies, numbers);
+    loading.yield({});
+    Builder start(fn_, consumers, 0);
+    start.set_location(location);
+    numbers = first_numbers(start);
+    compute_in(*consumers, numbers);
+  }
+
+private:
+  // The number of the next tiles of each channel, as a sum.
+  struct Number {
+    Value *base;
+    int64_t offset = 0;
+
+    Value *value(Builder &builder) const {
+      return offset ? builder.add(base, builder.i32(offset)) : base;
+    }
+  };
+  using Numbers = std::map<TileChannel *, Number>;
+
+  Function &fn_;
+  const Gpu &gpu_;
+  const Schedule &schedule_;
+  std::vector<TileChannel> channels_;
+  std::map<const Op *, TileChannel *> of_load_;
+  Value *turns_ = nullptr;   // a channel; null: there is one consumer group
+  bool is_by_warps_ = false; // by mma, not by wgmma
+  bool is_matmul_ = false;
+
+  bool copies_by_threads() const { return schedule_.producer_warps > 0; }
+
+  // --- Buffers and channels ---
+
+  void find_channels() {
+    const std::vector<OperandLoad> loads = operand_loads(fn_);
+    const int64_t stages = fitting_stages(fn_, loads, gpu_, schedule_);
+    std::vector<Buffer> buffers;
+    std::map<const Value *, size_t> of_map;
+    for (const OperandLoad &load : loads) {
+      const bool is_new =
+          copies_by_threads() || of_map.try_emplace(load.load->operand(0), buffers.size()).second;
+      if (is_new)
+        buffers.push_back({});
+      Buffer &buffer = is_new ? buffers.back() : buffers[of_map[load.load->operand(0)]];
+      buffer.loads.push_back(load);
+    }
+    for (Buffer &buffer : buffers) {
+      auto same = std::find_if(channels_.begin(), channels_.end(), [&](const TileChannel &channel) {
+        return channel.buffers[0].places() == buffer.places();
+      });
+      if (same == channels_.end())
+        same = channels_.insert(channels_.end(), TileChannel{});
+      same->buffers.push_back(std::move(buffer));
+    }
+    for (TileChannel &channel : channels_) {
+      channel.stages = channel.is_of_mainloop() ? stages : 1;
+      std::stable_sort(channel.buffers.begin(), channel.buffers.end(),
+                       [](const Buffer &a, const Buffer &b) {
+                         return a.loads[0].uses[0].operand < b.loads[0].uses[0].operand;
+                       });
+      for (const Buffer &buffer : channel.buffers)
+        for (const OperandLoad &load : buffer.loads)
+          of_load_[load.load] = &channel;
+    }
+  }
+
+  Value *make_buffer(Builder &builder, const OperandLoad &operand, int64_t stages) {
+    const Op &load = *operand.load;
     const Value *from = load.operand(0);
-    int contiguous = copies_by_threads() ? panel_axis(fn, matmul, number)
-                                         : contiguous_tile_axis(*from->op, tile.rank());
+    const Type &tile = load.result()->type;
+    const int contiguous = copies_by_threads() ? panel_axis(fn_, load, operand.uses[0])
+                                               : contiguous_tile_axis(*from->op, tile.rank());
     Shape shape = tile.shape;
     shape.insert(shape.begin(), stages);
-    Type type = Type::shared(tile.elem, shape)
-                    .with_layout(panel_layout(tile.shape, contiguous, bytes_of(tile.elem)));
+    const Type type = Type::shared(tile.elem, shape)
+                          .with_layout(panel_layout(tile.shape, contiguous, bytes_of(tile.elem)));
     Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
     const Value *named = copies_by_threads() ? root_of(from) : from;
     buffer->name = named ? named->name : ""; // a selected pointer has no root
     return buffer;
   }
 
-  Value *make_channel(Builder &builder, const char *name, std::vector<Value *> of, int64_t many) {
-    Value *channel = builder.create(Opcode::channel_, of, {Type::channel(many)})->result();
-    channel->name = name;
-    return channel;
+  void make_channel(Builder &builder, TileChannel &channel) {
+    std::vector<Value *> values;
+    for (Buffer &buffer : channel.buffers) {
+      buffer.value = make_buffer(builder, buffer.loads[0], channel.stages);
+      values.push_back(buffer.value);
+    }
+    channel.value =
+        builder.create(Opcode::channel_, values, {Type::channel(channel.stages)})->result();
+    channel.value->name = values.size() == 1 ? values[0]->name + ".tiles" : "operands";
   }
 
-  void make_buffers(Builder &builder) {
-    for (int i : {0, 1})
-      buffers[i] = allocate(builder, i);
-    operands = make_channel(builder, "operands", {buffers[0], buffers[1]}, stages);
-    if (groups() > 1)
-      turns = make_channel(builder, "turns", {}, groups());
+  // --- Partitions ---
+
+  Op *make_parts(Builder &builder) {
+    Op *parts = builder.create(Opcode::warp_specialize_, {});
+    parts->blocks = {fn_.new_block(parts), fn_.new_block(parts)};
+    const int64_t groups = schedule_.consumer_groups;
+    const int64_t producer_warps = copies_by_threads() ? schedule_.producer_warps
+                                   : gpu_.has_wgmma    ? warps_of_warpgroup
+                                                       : 1;
+    parts->set(attr::warps_, std::vector<int64_t>{fn_.warps, producer_warps});
+    if (groups > 1)
+      parts->set(attr::groups_, std::vector<int64_t>{groups, 1});
+    if (!copies_by_threads())
+      parts->set(attr::one_thread_, std::vector<int64_t>{0, 1});
+    // A block must not end while another block arrives at its mbarriers.
+    if (schedule_.multicast > 1)
+      parts->set(attr::cluster_, schedule_.multicast);
+    if (is_matmul_) {
+      if (!is_by_warps_)
+        set_registers(*parts, fn_.warps * int(groups), schedule_.producer_warps);
+    } else {
+      const ThreadRegisters registers =
+          registers_beside_one_thread(fn_.warps, schedule_.blocks_per_sm, gpu_);
+      parts->set(attr::registers_,
+                 std::vector<int64_t>{registers.of_consumer, registers.of_producer});
+    }
+    return parts;
   }
 
-  // --- The consumer warps ---
+  Numbers first_numbers(Builder &builder) {
+    Numbers numbers;
+    Value *zero = builder.i32(0);
+    for (TileChannel &channel : channels_)
+      numbers[&channel] = {zero};
+    return numbers;
+  }
 
-  // Lets `loop` carry the count of K iterations, `start` at first. Returns the block argument; the
-  // caller must yield the next count.
-  Value *carry_step(Op *loop, Value *start) {
-    Type type = Type::scalar(Elem::i32);
+  // The channels with loads in `loop`, in the order of the program.
+  std::vector<TileChannel *> channels_in(const Op &loop) {
+    std::vector<TileChannel *> found;
+    for (Block *block : loop.blocks)
+      for_each_op(*block, [&](const Op &op) {
+        if (auto at = of_load_.find(&op);
+            at != of_load_.end() &&
+            std::find(found.begin(), found.end(), at->second) == found.end())
+          found.push_back(at->second);
+      });
+    return found;
+  }
+
+  // The place of `load` among the loads of its buffer, if that is the first buffer of its channel. The
+  // loads of the other buffers follow it.
+  static std::optional<size_t> place_of(const Op &load, const TileChannel &channel) {
+    for (size_t i = 0; i < channel.loads().size(); i++)
+      if (channel.loads()[i].load == &load)
+        return i;
+    return std::nullopt;
+  }
+
+  // --- The producer ---
+
+  void load_in(Builder &builder, const Block &block, Copies &copies, Numbers &numbers) {
+    for (const Op *op : block.ops) {
+      if (auto found = of_load_.find(op); found != of_load_.end()) {
+        if (std::optional<size_t> place = place_of(*op, *found->second))
+          start_loads(builder, *found->second, *place, copies, numbers);
+      } else if (op->is(Opcode::for_loop_)) {
+        const std::vector<TileChannel *> channels = channels_in(*op);
+        if (!channels.empty())
+          load_in_loop(builder, *op, channels, copies, numbers);
+      }
+    }
+  }
+
+  void load_in_loop(Builder &builder, const Op &loop, const std::vector<TileChannel *> &channels,
+                    Copies &copies, Numbers &numbers) {
+    builder.set_location(loop.location);
+    if (copies_by_threads() && channels[0]->loads()[0].load->parent == loop.blocks[0]) {
+      TileChannel &channel = *channels[0]; // can_specialize: it is the only one
+      std::vector<CopiedOperand> operands;
+      for (const Buffer &buffer : channel.buffers)
+        operands.push_back({&buffer.loads[0], buffer.value});
+      numbers[&channel] = {copy_by_threads(builder, fn_, loop, operands, channel.value,
+                                           numbers[&channel].value(builder),
+                                           schedule_.producer_warps, copies)};
+      return;
+    }
+    std::vector<Value *> carried;
+    for (TileChannel *channel : channels)
+      carried.push_back(numbers[channel].value(builder));
+    Value *iterations = clone_computation(builder, loop.operand(0), fn_.body, copies);
+    Op *mine = builder.for_loop(iterations, carried);
+    Block &body = *mine->blocks[0];
+    body.arguments[0]->name = loop.blocks[0]->arguments[0]->name;
+    Copies inner = copies;
+    inner[loop.blocks[0]->arguments[0]] = body.arguments[0];
+    for (size_t i = 0; i < channels.size(); i++) {
+      numbers[channels[i]] = {body.arguments[1 + i]};
+      body.arguments[1 + i]->name = "step";
+    }
+    Builder inside(fn_, &body);
+    inside.set_location(loop.location);
+    load_in(inside, *loop.blocks[0], inner, numbers);
+    for (size_t i = 0; i < channels.size(); i++) {
+      carried[i] = numbers[channels[i]].value(inside);
+      numbers[channels[i]] = {mine->results[i]};
+    }
+    inside.yield(carried);
+  }
+
+  // Starts the loads of the channel's next tiles by TMA.
+  void start_loads(Builder &builder, TileChannel &channel, size_t place, Copies &copies,
+                   Numbers &numbers) {
+    Number &number = numbers[&channel];
+    builder.set_location(channel.loads()[place].load->location);
+    Value *stage = builder.channel_op(Opcode::put_, channel.value, number.base, number.offset);
+    for (const Buffer &buffer : channel.buffers) {
+      const Op &load = *buffer.loads[place].load;
+      builder.set_location(load.location);
+      std::vector<Value *> operands = {load.operand(0), buffer.value, stage, channel.value, stage};
+      for (size_t d = 1; d < load.operands.size(); d++)
+        operands.push_back(clone_computation(builder, load.operand(d), fn_.body, copies));
+      Op *copy = builder.create(Opcode::tma_load_async_, operands);
+      keep_cache_hint(*copy, load);
+      copy->copy(attr::multicast_, load);
+      copy->copy(attr::predicated_, load);
+    }
+    builder.channel_op(Opcode::put_done_, channel.value, number.base, number.offset);
+    number.offset++;
+  }
+
+  // --- The consumers ---
+
+  void compute_in(Block &block, Numbers &numbers) {
+    for (Op *op : std::vector<Op *>(block.ops)) {
+      if (auto found = of_load_.find(op); found != of_load_.end()) {
+        if (std::optional<size_t> place = place_of(*op, *found->second))
+          read(*found->second, *place, numbers);
+      } else if (op->is(Opcode::for_loop_)) {
+        const std::vector<TileChannel *> channels = channels_in(*op);
+        if (channels.empty())
+          continue;
+        if (turns_ && !block.parent->is(Opcode::for_loop_))
+          compute_in_turns(op);
+        else
+          compute_in_loop(op, channels, numbers);
+      }
+    }
+  }
+
+  void compute_in_loop(Op *loop, const std::vector<TileChannel *> &channels, Numbers &numbers) {
+    Builder before = Builder::before(fn_, loop);
+    before.set_location(loop->location);
+    for (TileChannel *channel : channels) {
+      numbers[channel] = {add_carried(fn_, *loop, numbers[channel].value(before))};
+      numbers[channel].base->name = "step";
+    }
     Block &body = *loop->blocks[0];
-    Value *inside = fn.new_value(type, "step"), *result = fn.new_value(type, "step");
-    inside->block = &body;
-    inside->index = int(body.arguments.size());
-    result->op = loop;
-    result->index = int(loop->results.size());
-    loop->operands.push_back(start);
-    body.arguments.push_back(inside);
-    loop->results.push_back(result);
-    return inside;
+    compute_in(body, numbers);
+    Builder end = Builder::before(fn_, body.terminator());
+    end.set_location(loop->location);
+    const size_t first = loop->results.size() - channels.size();
+    for (size_t i = 0; i < channels.size(); i++) {
+      body.terminator()->operands.push_back(numbers[channels[i]].value(end));
+      numbers[channels[i]] = {loop->results[first + i]};
+    }
   }
 
-  // Multiplies in `loop` or in a loop inside it. Returns the count of K iterations after `loop`.
-  Value *multiply_in(Op *loop, Value *start) {
-    Value *step = carry_step(loop, start);
-    Value *next = loop == matmul.loop ? multiply(step) : multiply_in(inner_loop(*loop), step);
-    loop->blocks[0]->terminator()->operands.push_back(next);
-    return loop->results.back();
-  }
-
-  // The same with ping-pong: the groups share the iterations of the loop around the mainloop.
-  void multiply_in_turns(Op *rounds) {
+  // The consumer groups share the iterations of `rounds`, the loop around the mainloop.
+  void compute_in_turns(Op *rounds) {
     Block &body = *rounds->blocks[0];
-    Builder outside = Builder::before(fn, rounds);
-    outside.set_location(location);
+    Builder outside = Builder::before(fn_, rounds);
+    outside.set_location(rounds->location);
     Value *consumer_group =
         outside.create(Opcode::consumer_group_id_, {}, {Type::scalar(Elem::i32)})->result();
     consumer_group->name = "consumer_group";
-    Value *consumer_groups = outside.i32(groups());
-    Value *behind_first = outside.sub(outside.i32(groups() - 1), consumer_group);
+    Value *consumer_groups = outside.i32(schedule_.consumer_groups);
+    Value *behind_first = outside.sub(outside.i32(schedule_.consumer_groups - 1), consumer_group);
     rounds->operands[0] = outside.binary(
         Opcode::udiv_, outside.add(rounds->operand(0), behind_first), consumer_groups);
 
-    Builder inside = Builder::before(fn, body.ops.front());
-    inside.set_location(location);
-    Value *round = fn.new_value(body.arguments[0]->type); // placeholder in all uses
+    Builder inside = Builder::before(fn_, body.ops.front());
+    inside.set_location(rounds->location);
+    Value *round = fn_.new_value(body.arguments[0]->type); // placeholder in all uses
     replace_uses(body, body.arguments[0], round);
     Value *mine = inside.add(inside.mul(body.arguments[0], consumer_groups), consumer_group);
     mine->name = "wave";
     replace_uses(body, round, mine);
 
-    Builder before = Builder::before(fn, matmul.loop);
+    Op *mainloop = *std::find_if(body.ops.begin(), body.ops.end(), [&](const Op *op) {
+      return op->is(Opcode::for_loop_) && !channels_in(*op).empty();
+    });
+    Builder before = Builder::before(fn_, mainloop);
+    before.set_location(mainloop->location);
+    before.channel_op(Opcode::get_, turns_, mine, -1);
+    Numbers numbers;
+    const std::vector<TileChannel *> channels = channels_in(*mainloop);
+    for (TileChannel *channel : channels) {
+      Value *loads = before.mul(mine, mainloop->operand(0));
+      if (const int64_t each = int64_t(channel->loads().size()); each > 1)
+        loads = before.mul(loads, before.i32(each));
+      numbers[channel] = {loads};
+    }
+    compute_in_loop(mainloop, channels, numbers);
+    Builder after = Builder::after(fn_, mainloop);
+    after.set_location(mainloop->location);
+    after.channel_op(Opcode::put_done_, turns_, mine);
+  }
+
+  // Replaces loads by reads of the channel's next tiles.
+  void read(TileChannel &channel, size_t place, Numbers &numbers) {
+    const Number number = numbers[&channel];
+    numbers[&channel].offset++;
+    const Location location = channel.loads()[place].load->location;
+    const auto [first, last] = first_and_last_user(channel.loads()[place]);
+    Builder before = Builder::before(fn_, first);
     before.set_location(location);
-    before.channel_op(Opcode::get_, turns, mine, -1);
-    multiply_in(matmul.loop, before.mul(mine, matmul.loop->operand(0)));
-    Builder after = Builder::after(fn, matmul.loop);
-    after.set_location(location);
-    after.channel_op(Opcode::put_done_, turns, mine);
+    Value *stage = before.channel_op(Opcode::get_, channel.value, number.base, number.offset);
+    for (const Buffer &buffer : channel.buffers)
+      for (const OperandUse &use : buffer.loads[place].uses)
+        read_operand(use, buffer, stage, buffer.loads[place].load->location);
+    if (channel.reuses_stages()) {
+      Builder after = Builder::after(fn_, last);
+      after.set_location(location);
+      after.channel_op(Opcode::get_done_, channel.value, number.base, number.offset);
+    }
+    for (const Buffer &buffer : channel.buffers)
+      erase_unused(*buffer.loads[place].load);
   }
 
-  // Multiplies the tiles of a stage. Returns the number of the next one.
-  Value *multiply(Value *step) {
-    Op *dot = matmul.dot;
-    Builder builder = Builder::before(fn, dot);
+  void read_operand(const OperandUse &use, const Buffer &buffer, Value *stage, Location location) {
+    Builder builder = Builder::before(fn_, use.dot);
     builder.set_location(location);
-    Value *stage = builder.channel_op(Opcode::get_, operands, step);
-    for (size_t i : {0, 1}) {
-      const LoadedOperand &operand = matmul.operands[i];
-      builder.set_location(operand.load->location);
-      Op *load = builder.create(Opcode::shared_load_, {buffers[i], stage}, {dot->operand(i)->type});
-      load->set(attr::perm_, operand.perm);
-      load->set(attr::origin_, std::vector<int64_t>{0, 0});
-      if (is_by_warps())
-        load->set(attr::strided_access_);
-      dot->operands[i] = load->result();
-    }
-    Builder after = Builder::after(fn, dot);
-    after.set_location(location);
-    after.channel_op(Opcode::get_done_, operands, step);
-    return after.add(step, after.i32(1));
+    Op *tile = builder.create(Opcode::shared_load_, {buffer.value, stage},
+                              {use.dot->operand(use.operand)->type});
+    tile->set(attr::perm_, use.perm);
+    tile->set(attr::origin_, std::vector<int64_t>(2, 0));
+    if (is_by_warps_)
+      tile->set(attr::strided_access_);
+    use.dot->operands[use.operand] = tile->result();
   }
 
-  // --- The producer thread or warps ---
-
-  // Repeats `loop` with only what the copies need. Returns the count of K iterations after it.
-  Value *copy_loop(Builder &outside, const Op &loop, Value *start, Copies copies) {
-    const Block &old = *loop.blocks[0];
-    Value *iterations = clone_computation(outside, loop.operand(0), fn.body, copies);
-    const bool copies_here = &loop == matmul.loop;
-    std::vector<Value *> carried = {start};
-    if (copies_here && carries_piece())
-      carried.push_back(load_first_piece(outside, outside.i32(0), iterations, copies));
-    Op *mine = outside.for_loop(iterations, carried);
-    Block &body = *mine->blocks[0];
-    body.arguments[0]->name = old.arguments[0]->name;
-    body.arguments[1]->name = "step";
-    Builder builder(fn, &body);
-    builder.set_location(location);
-    Value *step = body.arguments[1];
-    if (copies_here && copies_by_threads()) {
-      std::vector<Value *> next = copy_by_threads(builder, step, iterations, copies);
-      next.insert(next.begin(), builder.add(step, builder.i32(1)));
-      builder.yield(next);
-      return mine->results[0];
-    }
-    copies[old.arguments[0]] = body.arguments[0];
-    if (copies_here) {
-      copy_by_tma(builder, step, copies);
-      step = builder.add(step, builder.i32(1));
-    } else {
-      step = copy_loop(builder, *inner_loop(loop), step, copies);
-    }
-    builder.yield({step});
-    return mine->results[0];
-  }
-
-  // The loop directly in `outer` that contains the matmul.
-  Op *inner_loop(const Op &outer) {
-    Op *loop = matmul.loop;
-    while (loop->parent->parent != &outer)
-      loop = loop->parent->parent;
-    return loop;
-  }
-
-  void copy_by_tma(Builder &builder, Value *step, Copies &copies) {
-    Value *stage = builder.channel_op(Opcode::put_, operands, step);
-    for (int i : {0, 1}) {
-      const Op &load = *matmul.operands[i].load;
-      builder.set_location(load.location);
-      std::vector<Value *> of_copy = {load.operand(0), buffers[i], stage, operands, stage};
-      for (size_t d = 1; d < load.operands.size(); d++)
-        of_copy.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
-      Op *copy = builder.create(Opcode::tma_load_async_, of_copy);
-      keep_cache_hint(*copy, load);
-      copy->copy(attr::multicast_, load);
-      copy->copy(attr::predicated_, load);
-    }
-    builder.set_location(location);
-    builder.channel_op(Opcode::put_done_, operands, step);
-  }
-
-  // A part of an operand that the producer threads hold in registers at a time.
-  struct Piece {
-    int operand;
-    Part part;
-  };
-
-  // As many whole rows as fit in registers; parts of a row if one row does not fit. Of an operand
-  // that is gathered element by element, a thread holds fewer elements, because each has an
-  // address. The index along a row of the panel is computed once for several rows. So such a piece
-  // is first cut along the row, as far as each warp has a chunk.
-  std::vector<Piece> pieces() const {
-    std::vector<Piece> result;
-    for (int i : {0, 1}) {
-      const Value *from = matmul.operands[i].load->operand(0);
-      const Type &tile = matmul.operands[i].load->result()->type;
-      const size_t along = size_t(panel_axis(fn, matmul, i)), across = 1 - along;
-      const bool is_gather = !from->type.is_view() && !contiguous_axis(from, fn);
-      const int64_t bytes = is_gather ? bytes_of_gather : bytes_in_registers;
-      const int64_t max_value = bytes / bytes_of(tile.elem) * 32 * producer_warps();
-      const int64_t row = widest_access_bytes / bytes_of(tile.elem) * producer_warps();
-      Shape shape = tile.shape;
-      while (element_count(shape) > max_value)
-        shape[(is_gather && shape[along] > row) || shape[across] == 1 ? along : across] /= 2;
-      for (int64_t m = 0; m < tile.shape[0]; m += shape[0])
-        for (int64_t n = 0; n < tile.shape[1]; n += shape[1])
-          result.push_back({i, {shape, {m, n}}});
-    }
-    return result;
-  }
-
-  // `poly` with the values of the producer's loops.
-  Poly copied(Builder &builder, const Poly &poly, Copies &copies) {
-    Poly mine;
-    for (const auto &[monomial, coefficient] : poly.terms) {
-      Poly term = Poly::constant(coefficient);
-      for (const Value *symbol : monomial)
-        term = term * Poly::symbol(
-                          clone_computation(builder, const_cast<Value *>(symbol), fn.body, copies));
-      mine = mine + term;
-    }
-    return mine;
-  }
-
-  // The part of a view, or of a tile of pointers, that `piece` loads.
-  Value *pointers_of_piece(Builder &builder, const Piece &piece, Value *whole, IndexParts &parts) {
-    if (!whole->type.is_view())
-      return parts.of(builder, whole, piece.part);
-    std::vector<Value *> operands = whole->op->operands;
-    for (size_t d = 0; d < 2; d++)
-      operands[1] =
-          builder.add(operands[1], builder.mul(builder.i64(piece.part.origin[d]), operands[2 + d]));
-    return builder.create(Opcode::view_, operands, {whole->type.with_shape(piece.part.shape)})
-        ->result();
-  }
-
-  // The mask of a piece; null: there is none. `exists`: an additional condition; null: none.
-  Value *mask_of_piece(Builder &builder, const Piece &piece, Value *whole, Value *exists,
-                       Copies &copies, IndexParts &parts) {
-    const Shape &shape = piece.part.shape;
-    if (!whole && !exists)
-      return nullptr;
-    std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
-    if (whole)
-      bounds = bounds_of(whole, 2);
-    if (!bounds) {
-      Value *part =
-          parts.of(builder, clone_computation(builder, whole, fn.body, copies), piece.part);
-      return exists ? builder.binary(Opcode::and_, part, builder.splat(exists, shape)) : part;
-    }
-    for (Bound &bound : *bounds)
-      bound.before = copied(builder, bound.before, copies) +
-                     Poly::constant(piece.part.origin[size_t(bound.axis)]);
-    std::vector<Value *> limits = emit_limits(builder, shape, *bounds);
-    if (exists) // costs no comparison per element
-      limits[0] = builder.select(exists, limits[0], builder.i64(0));
-    return builder.in_bounds(limits, shape);
-  }
-
-  // `exists`: an additional mask; null: none.
-  Value *load_piece(Builder &builder, const Piece &piece, Value *exists, Copies &copies,
-                    IndexParts &parts) {
-    const Op &load = *matmul.operands[piece.operand].load;
-    builder.set_location(load.location);
-    Value *whole = clone_computation(builder, load.operand(0), fn.body, copies);
-    Value *part = pointers_of_piece(builder, piece, whole, parts), *other = nullptr;
-    Value *mask = mask_of_piece(builder, piece, load.operand_or_null(1), exists, copies, parts);
-    if (mask)
-      other = builder.filled(load.result()->type.with_shape(piece.part.shape), 0);
-    Value *loaded = builder.load(part, mask, other);
-    keep_cache_hint(*loaded->op, load);
-    return loaded;
-  }
-
-  // The first piece of `iteration`, if that is less than `iterations`.
-  Value *load_first_piece(Builder &builder, Value *iteration, Value *iterations, Copies copies) {
-    IndexParts parts;
-    copies[matmul.loop->blocks[0]->arguments[0]] = iteration;
-    Value *exists = builder.cmp("lt", iteration, iterations);
-    return load_piece(builder, pieces()[0], exists, copies, parts);
-  }
-
-  // Whether the loop carries the first piece of the next iteration. It takes long to compute the
-  // addresses of gathered elements.
-  bool carries_piece() const { return copies_by_threads() && is_gathered(matmul); }
-
-  // Loads start long before the stores that need them: the next piece loads while one is stored,
-  // and the first piece of an iteration loads before its stage is empty. `copies` are those outside
-  // of the loop. Returns what the loop carries to the next iteration: the first piece, or nothing.
-  std::vector<Value *> copy_by_threads(Builder &builder, Value *step, Value *iterations,
-                                       const Copies &copies) {
-    const Block &body = *builder.block();
-    std::vector<Piece> all = pieces();
-    IndexParts parts;
-    Copies inside = copies;
-    inside[matmul.loop->blocks[0]->arguments[0]] = body.arguments[0];
-    Value *stage = nullptr;
-    std::vector<Value *> loaded = {
-        carries_piece() ? body.arguments[2] : load_piece(builder, all[0], nullptr, inside, parts)};
-    for (size_t i = 0; i < all.size(); i++) {
-      if (i + 1 < all.size())
-        loaded.push_back(load_piece(builder, all[i + 1], nullptr, inside, parts));
-      else if (carries_piece())
-        loaded.push_back(load_first_piece(builder, builder.add(body.arguments[0], builder.i32(1)),
-                                          iterations, copies));
-      if (i == 0)
-        stage = builder.channel_op(Opcode::put_, operands, step);
-      Op *store =
-          builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].operand], stage});
-      store->set(attr::origin_, all[i].part.origin);
-    }
-    builder.set_location(location);
-    builder.channel_op(Opcode::put_done_, operands, step);
-    return {loaded.begin() + ptrdiff_t(all.size()), loaded.end()};
-  }
-
-  // --- The split ---
-
-  void run() {
-    location = matmul.dot->location;
-    stages = fitting_stages(fn, matmul, gpu, schedule);
-    Op *outermost = matmul.loop;
-    while (outermost->parent != fn.body)
-      outermost = outermost->parent->parent;
-
-    DeviceOps device = take_device_ops(fn);
-    Builder builder(fn, fn.body);
-    builder.set_location(location);
-    prefetch_maps(builder, fn);
-    make_buffers(builder);
-    Op *parts = builder.create(Opcode::warp_specialize_, {});
-    Block *workers = fn.new_block(parts), *producer = fn.new_block(parts);
-    parts->blocks = {workers, producer};
-    parts->set(attr::warps_, std::vector<int64_t>{fn.warps, producer_warps()});
-    if (groups() > 1)
-      parts->set(attr::groups_, std::vector<int64_t>{groups(), 1});
-    if (!copies_by_threads())
-      parts->set(attr::one_thread_, std::vector<int64_t>{0, 1});
-    if (schedule.multicast > 1) {
-      // A block must not end while another block arrives at its mbarriers.
-      parts->set(attr::cluster_, schedule.multicast);
-      builder.create(Opcode::cluster_barrier_, {});
-    }
-    if (!is_by_warps())
-      set_registers(*parts, fn.warps * int(groups()), schedule.producer_warps);
-    fn.body->ops.push_back(device.end);
-
-    Builder copying(fn, producer);
-    copying.set_location(location);
-    copy_loop(copying, *outermost, copying.i32(0), device.copies_of_host_ops);
-    copying.yield({});
-
-    Builder multiplying(fn, workers);
-    Value *start = multiplying.i32(0);
-    move_to(*workers, device.ops);
-    Builder(fn, workers).yield({});
-    if (groups() > 1)
-      multiply_in_turns(outermost);
-    else
-      multiply_in(outermost, start);
+  // Erases the load, after its transposes.
+  void erase_unused(Op &op) {
+    for (Op *user : users_of(*fn_.body, op.result()))
+      erase_unused(*user);
+    erase(&op);
   }
 };
 
 } // namespace
 
-// Beside the stages: the staging buffers of each stored tile (stage_epilogue), a piece of a tile
-// that threads load for the epilogue, the mbarriers, and 1 KiB that the system reserves. Threads
-// bring a loaded piece into the layout of the accumulator through shared memory. If threads store,
-// too, their pieces take turns in the place of the staging buffers.
-int64_t fitting_stages(Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
-                       const Schedule &schedule) {
-  constexpr int64_t row_bytes = 128, small_things = 2 << 10;
-  const Shape &accumulator = matmul.dot->result()->type.shape;
-  int64_t results = 0, loaded_bytes = 0; // loaded_bytes: per element of a tile that threads load
-  bool is_staged = !schedule.producer_warps && matmul.operands[0].load->is(Opcode::load_); // maybe
-  for_each_op(*fn.body, [&](const Op &op) {
-    bool stores = op.is(Opcode::store_) || op.is(Opcode::tma_store_);
-    results += stores && axis_of_columns(op.operand(1), accumulator).has_value();
-    is_staged |= op.is(Opcode::tma_store_);
-    if (op.is(Opcode::load_) && op.result()->type.shape == accumulator)
-      loaded_bytes = std::max<int64_t>(loaded_bytes, bytes_of(op.result()->type.elem));
-  });
-  int64_t others =
-      schedule.consumer_groups * schedule.epilogue_stages * row_bytes * accumulator[0] * results +
-      small_things;
-  if (is_staged) // a result of 16-bit elements has the longest pieces
-    others += schedule.consumer_groups * row_bytes / 2 * loaded_bytes * accumulator[0];
-  int64_t share = gpu.max_shared_bytes / schedule.blocks_per_sm;
-  return std::min((share - others) / bytes_of_stage(matmul), max_stages);
-}
-
 void specialize_warps(Function &fn, const Gpu &gpu, const Schedule &schedule) {
-  if (!schedule.is_warp_specialized())
-    return;
-  if (std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found)
-    State{fn, gpu, schedule, *matmul}.run();
+  if (schedule.is_warp_specialized() && partitions_of(fn).empty() && !operand_loads(fn).empty())
+    Specialization(fn, gpu, schedule).run();
 }
 
 } // namespace tritonc

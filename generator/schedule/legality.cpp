@@ -7,9 +7,8 @@
 #include "analysis/launch_config.h"
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
+#include "passes/fitting_stages.h"
 #include "passes/select_mma.h"
-#include "passes/specialize_loads.h"
-#include "passes/specialize_warps.h"
 #include "passes/tile_slices.h"
 
 #include <algorithm>
@@ -77,7 +76,10 @@ bool fits_copies_by_threads(const Function &fn, const MatmulLoop &matmul, int nu
   return (pointers->type.is_view() || is_index_tile(pointers)) && bytes_of(tile.elem) == 2 &&
          (!mask || bounds_of(mask, tile.rank()) || is_index_tile(mask)) &&
          (!other || is_zero(other)) &&
-         panel_row_bytes(tile.shape, panel_axis(fn, matmul, number), bytes_of(tile.elem)) > 0;
+         panel_row_bytes(
+             tile.shape,
+             panel_axis(fn, load, {matmul.dot, size_t(number), matmul.operands[number].perm}),
+             bytes_of(tile.elem)) > 0;
 }
 
 bool fits_panel(const Function &fn, const MatmulLoop &matmul, int number) {
@@ -126,7 +128,8 @@ bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
   if (!matmul || !is_in_loops_only(*matmul) ||
       !(gpu.has_wgmma ? fits_wgmma(*matmul->dot, schedule) : fits_mma(fn, gpu)) ||
       (schedule.consumer_groups > 1 && !is_same_in_all_programs(*matmul)) ||
-      !can_be_followed(fn, *matmul) || fitting_stages(fn, *matmul, gpu, schedule) < min_stages)
+      !can_be_followed(fn, *matmul) ||
+      fitting_stages(fn, operand_loads(fn), gpu, schedule) < min_stages)
     return false;
   for (int number : {0, 1})
     if (!(schedule.producer_warps ? fits_copies_by_threads(fn, *matmul, number)
@@ -212,7 +215,7 @@ bool can_specialize_loads(Function &fn, const Gpu &gpu, const Schedule &schedule
       fits &= effect != Effect::write && effect != Effect::io &&
               (effect != Effect::read || !is_stored_to(fn, op.operand(0)));
   });
-  return fits && has_mainloop && fitting_stages(fn, loads, gpu, schedule) >= 2;
+  return fits && has_mainloop && fitting_stages(fn, loads, gpu, schedule) >= min_stages_of_wgmma;
 }
 
 namespace {

@@ -12,10 +12,9 @@
 #include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
 #include "ir/checks.h"
+#include "passes/fitting_stages.h"
 #include "passes/pipeline.h"
 #include "passes/select_mma.h"
-#include "passes/specialize_loads.h"
-#include "passes/specialize_warps.h"
 #include "schedule/candidates.h"
 #include "schedule/legality.h"
 #include "schedule/warp_specialized.h"
@@ -105,7 +104,8 @@ MissedSchedule missed_of_loops(Function &fn, const Gpu &gpu, NoMatmulLoop why) {
     if (!can_be_followed(fn, *load.load))
       return {RejectReason::computed};
   }
-  if (fitting_stages(fn, loads, gpu, {.kind = Schedule::Kind::warp_specialized}) < 2)
+  if (fitting_stages(fn, loads, gpu, {.kind = Schedule::Kind::warp_specialized}) <
+      min_stages_of_wgmma)
     return {RejectReason::shared_memory};
   bool stores = false;
   for (const Op *dot : dots)
@@ -148,7 +148,7 @@ std::optional<MissedSchedule> find_missed_schedule(const Function &source, const
     return std::nullopt;
   if (!can_be_followed(fn, *matmul.found))
     return MissedSchedule{RejectReason::computed};
-  if (fitting_stages(fn, *matmul.found, gpu, {}) < min_stages_of_wgmma)
+  if (fitting_stages(fn, operand_loads(fn), gpu, {}) < min_stages_of_wgmma)
     return MissedSchedule{RejectReason::shared_memory};
   return MissedSchedule{RejectReason::tile};
 }

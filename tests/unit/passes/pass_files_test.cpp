@@ -28,8 +28,8 @@ std::string contents(const std::filesystem::path &file) {
 // Files that run passes, and files that passes share.
 const std::vector<std::string_view> running = {"pipeline", "pass_runner"};
 const std::vector<std::string_view> shared_by_passes = {
-    "grid_of_blocks",   "loop_partials", "merge_repeated_loads", "partitions",
-    "shared_roundtrip", "stream_k",      "tile_slices",          "wgmma"};
+    "fitting_stages",   "grid_of_blocks", "loop_partials", "merge_repeated_loads", "partitions",
+    "shared_roundtrip", "stream_k",       "thread_copies", "tile_slices",          "wgmma"};
 
 } // namespace
 

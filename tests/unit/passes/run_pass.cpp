@@ -42,7 +42,6 @@
 #include "passes/select_mma.h"
 #include "passes/set_k_tile.h"
 #include "passes/share_comparisons.h"
-#include "passes/specialize_loads.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_dots_along_k.h"
 #include "passes/split_k_in_cluster.h"
@@ -126,7 +125,6 @@ const std::map<std::string_view, Run> &passes() {
       PASS(select_mma),
       PASS(set_k_tile),
       PASS(share_comparisons),
-      PASS(specialize_loads),
       PASS(specialize_warps),
       PASS(split_dots_along_k),
       PASS(split_k_in_cluster),

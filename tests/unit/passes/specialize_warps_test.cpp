@@ -1,6 +1,7 @@
 // Tests passes/specialize_warps.cpp. The folder specialize_warps/ has more cases.
 
 #include "matmul_kernel.h"
+#include "passes/fitting_stages.h"
 #include "passes/lower_to_tma.h"
 #include "passes/make_persistent.h"
 #include "passes/remove_dead_code.h"
@@ -72,7 +73,7 @@ TEST_CASE("specialize_warps: uses as many stages as fit, 2 to 8") {
 TEST_CASE("fitting_stages: each consumer group needs a result buffer") {
   auto stages = [](int consumer_groups) {
     ir::Function fn = parsed(matmul_kernel(128, 128, 64));
-    return fitting_stages(fn, *find_matmul_loop(fn).found, *find_gpu("90a"),
+    return fitting_stages(fn, operand_loads(fn), *find_gpu("90a"),
                           {.consumer_groups = consumer_groups});
   };
   CHECK(stages(1) == 6);
@@ -133,7 +134,7 @@ TEST_CASE("fitting_stages: returns the stage count, down to 0") {
     CAPTURE(k);
     CAPTURE(blocks_per_sm);
     ir::Function fn = parsed(matmul_kernel(m, n, k));
-    CHECK(fitting_stages(fn, *find_matmul_loop(fn).found, *find_gpu("90a"),
+    CHECK(fitting_stages(fn, operand_loads(fn), *find_gpu("90a"),
                          {.blocks_per_sm = blocks_per_sm}) == stages);
   }
 }
@@ -227,10 +228,10 @@ TEST_CASE("specialize_warps: the producer's operations have locations of the sou
   });
   specialize_warps(fn, *find_gpu("90a"), by_tma);
   const ir::Op &parts = first(fn, ir::Opcode::warp_specialize_);
-  // The loop and its waits belong to the matmul, the copies to the loads.
-  std::map<ir::Opcode, int> lines = {{ir::Opcode::for_loop_, 3},
-                                     {ir::Opcode::put_, 3},
-                                     {ir::Opcode::put_done_, 3},
+  // The loop belongs to that of the source, its waits and copies to the loads.
+  std::map<ir::Opcode, int> lines = {{ir::Opcode::for_loop_, 7},
+                                     {ir::Opcode::put_, 5},
+                                     {ir::Opcode::put_done_, 5},
                                      {ir::Opcode::tma_load_async_, 5}};
   int found = 0;
   ir::for_each_op(*parts.blocks[1], [&](const ir::Op &op) {

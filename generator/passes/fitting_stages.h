@@ -1,4 +1,4 @@
-// Lets one thread load the operands of all dots. See specialize_loads.cpp.
+// How many stages of operands fit in shared memory.
 
 #pragma once
 
@@ -7,13 +7,16 @@
 #include "ir/schedule.h"
 #include "target/gpu.h"
 
+#include <vector>
+
 namespace tritonc {
 
 /// The stages of each operand of the mainloops that fit beside everything else in shared memory; 0:
-/// no loop of dots loads an operand. specialize_loads needs at least 2. `loads` are those of `fn`.
+/// no loop of dots loads an operand. `loads` are those of `fn`. At most 4, or 8 if all dots only
+/// accumulate. specialize_warps needs at least the minimum: wgmma runs on while the next stage is
+/// filled, but mma needs a stage that is full already.
+constexpr int64_t min_stages_of_wgmma = 2, min_stages_of_mma = 3;
 int64_t fitting_stages(ir::Function &fn, const std::vector<OperandLoad> &loads, const Gpu &gpu,
                        const Schedule &schedule);
-
-void specialize_loads(ir::Function &fn, const Gpu &gpu, const Schedule &schedule);
 
 } // namespace tritonc
