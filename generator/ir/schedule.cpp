@@ -54,7 +54,7 @@ std::string text_of(const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::program_per_warp)
     return name_of(schedule.kind) + (reuse.empty() ? "" : ", " + reuse);
   if (schedule.kind == Schedule::Kind::split_loop)
-    return schedule.is_first() ? "split loop, partials" : "split loop, reduction";
+    return name_of(schedule.kind) + std::string(schedule.is_first() ? ", partials" : ", reduction");
   std::string text = name_of(schedule.kind);
   if (schedule.tile != BlockTile{})
     text = text_of(schedule.tile) + " " + text;

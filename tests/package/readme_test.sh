@@ -160,7 +160,7 @@ run_command() { # <command>
   for i in $(matching emulate "$1"); do used[i]=yes && driver=$emulator; done
   echo "$command"
   echo "$command" >>"$commands_run"
-  (cd "$project" && TRITONC_DRIVER=$driver timeout 300 bash -euo pipefail -c "$command") >"$log" 2>&1 </dev/null || code=$?
+  (cd "$project" && TRITONC_DRIVER=$driver timeout 1500 bash -euo pipefail -c "$command") >"$log" 2>&1 </dev/null || code=$?
   cat "$log" >>"$work/output"
   ! grep -q WRONG "$log" || fail "\`$1\` prints WRONG"
   local may_fail=
