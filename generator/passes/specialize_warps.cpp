@@ -90,6 +90,7 @@
 // Ensures: the operands that the producer copies are shared_loads of a channel's stage.
 // Limits:  nothing happens unless the schedule is warp-specialized. For such a schedule can_specialize
 //          or can_specialize_loads must hold (schedule/legality.h): candidate_schedules checks it.
+//          Threads copy for one channel per loop, such as that of a matmul.
 //
 // Tested by tests/unit/passes/specialize_warps/ and specialize_warps_test.cpp.
 
@@ -380,7 +381,7 @@ private:
                     Copies &copies, Numbers &numbers) {
     builder.set_location(loop.location);
     if (copies_by_threads() && channels[0]->loads()[0].load->parent == loop.blocks[0]) {
-      TileChannel &channel = *channels[0]; // can_specialize: it is the only one
+      TileChannel &channel = *channels[0]; // the only one: see Limits
       std::vector<CopiedOperand> operands;
       for (const Buffer &buffer : channel.buffers)
         operands.push_back({&buffer.loads[0], buffer.value});
