@@ -36,11 +36,6 @@ def of_files(old, new):
     return changes(results.read(old), results.read(new))
 
 
-def require_equal(what, old, new):
-    if old != new:
-        raise results.Mismatch(f"the results are of different {what}: {old} and {new}")
-
-
 def common_rows(old, new, is_measured):
     """The rows that were measured before and exist now."""
     common = [name for name, row in old["rows"].items() if is_measured(row) and name in new["rows"]]
@@ -51,7 +46,7 @@ def common_rows(old, new, is_measured):
 
 def changes(old, new):
     """All losses and gains. Raises results.Mismatch for results of different GPUs or of other rows."""
-    require_equal("GPUs", *(results.gpu_of(each) for each in (old, new)))
+    results.require_equal("GPUs", *(results.gpu_of(each) for each in (old, new)))
     found = []
     common = common_rows(old, new, lambda row: "isolated" in row)
     for name in common:
@@ -80,7 +75,7 @@ def compile_changes(old, new):
     Rows of another sample are not compared. Raises results.Mismatch for results of different machines.
     """
     for what, before in compile_results.facts(old).items():
-        require_equal(what, before, compile_results.facts(new)[what])
+        results.require_equal(what, before, compile_results.facts(new)[what])
     found, speeds = [], {}
 
     def add(name, column, before, after, noise=0.0, words=("slower", "faster")):

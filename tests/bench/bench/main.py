@@ -111,6 +111,8 @@ def measure(options, known):
     packages = wheels.unpack(options.wheels)
     wheels.use(packages)  # device.peers() reads their versions
     kernels = digests(options.kernels)
+    if not kernels:
+        raise ValueError(f"{options.kernels} has no manifests of kernels: build the target bench_kernels")
     found = results.empty(gpu=device.gpu(), peers=device.peers(options.kernels), seed=options.seed)
     if options.out.exists():
         found = results.merge([results.read(options.out), found])

@@ -14,7 +14,7 @@ change. A row that was measured:
      "absent": {peer: reason}}
 
 Times are in microseconds. A row that was not measured has "refused" or "failed" with the reason. The
-date, in UTC, the commit and the seed of the file are those of the last measurement.
+dates are in UTC. The seed of the file is that of the last measurement.
 """
 
 import json
@@ -172,9 +172,9 @@ def merge(parts):
     kernels, its rows replace all earlier ones of this family."""
     merged = dict(parts[0], peers={}, families={}, rows={}, seed=parts[-1]["seed"])
     for part in parts:
-        require_equal("the GPU", gpu_of(merged), gpu_of(part))
+        require_equal("GPUs", gpu_of(merged), gpu_of(part))
         for peer, version in part["peers"].items():
-            require_equal(peer, merged["peers"].setdefault(peer, version), version)
+            require_equal(f"versions of {peer}", merged["peers"].setdefault(peer, version), version)
         for family, facts in part["families"].items():
             known = merged["families"].get(family)
             if known and not have_same_kernels(known, facts):
@@ -190,7 +190,7 @@ def merge(parts):
 
 def require_equal(what, one, other):
     if one != other:
-        raise Mismatch(f"the parts differ in {what}: {one} and {other}")
+        raise Mismatch(f"the results are of different {what}: {one} and {other}")
 
 
 def gpu_of(found):

@@ -90,7 +90,7 @@ class Merge(Main):
     def test_parts_of_other_gpus_are_refused(self):
         out = self.folder / "all.json"
         parts = [self.file({}), self.file({}, gpu={"name": "Other"})]
-        self.assert_fails("the parts differ in the GPU: GPU and Other", "merge", *parts, "--out", out)
+        self.assert_fails("the results are of different GPUs: GPU and Other", "merge", *parts, "--out", out)
         self.assertFalse(out.exists())
 
 
@@ -222,7 +222,7 @@ class Measure(Main):
 
         with (mock.patch.dict(sys.modules, {"bench.device": device}), mock.patch("bench.device", device, create=True),
               mock.patch("bench.wheels.unpack", lambda folder: folder), mock.patch("bench.wheels.use"),
-              mock.patch("bench.kernels.digests", lambda folder: {"copy": digest}),
+              mock.patch("bench.kernels.digests", lambda folder: {"copy": digest} if digest else {}),
               mock.patch("bench.run.run", run_rows)):
             return self.run_main("measure", "--seed", "1", "--prepare", "0", "--sets", "fixed", *options)
 
@@ -235,6 +235,13 @@ class Measure(Main):
         code, output, _ = self.measure(*out, digest="456")
         self.assertEqual((code, self.measured), (0, rows))
         self.assertIn("copy: its kernels changed, so its 2 rows are measured again", output)
+
+    def test_a_folder_without_kernels_is_an_error(self):
+        out = self.folder / "new.json"
+        with mock.patch("bench.main.selected", side_effect=AssertionError):
+            code, _, errors = self.measure("--out", out, "--kernels", self.folder, digest=None)
+        self.assertEqual((code, out.exists()), (2, False))
+        self.assertIn(f"{self.folder} has no manifests of kernels: build the target bench_kernels", errors)
 
     def test_a_peer_that_no_row_has_is_an_error(self):
         for peers, code, words in ((("PyTorch",), 0, ""), (("PyTorch", "QuACK"), 0, ""),

@@ -149,9 +149,9 @@ class Merge(unittest.TestCase):
         self.assertEqual(merged["families"]["a"]["kernels"], {"a": "123", "c": "456"})
 
     def test_parts_that_do_not_belong_together_are_refused(self):
-        for facts, message in ((dict(gpu={"name": "Other"}), "the GPU: GPU and Other"),
-                               (dict(peers={"PyTorch": "2.12"}), "PyTorch: 2.11 and 2.12")):
-            message = "the parts differ in " + message
+        for facts, message in ((dict(gpu={"name": "Other"}), "GPUs: GPU and Other"),
+                               (dict(peers={"PyTorch": "2.12"}), "versions of PyTorch: 2.11 and 2.12")):
+            message = "the results are of different " + message
             with self.subTest(message), self.assertRaisesRegex(results.Mismatch, message):
                 results.merge([file_of({}), file_of({}), file_of({}, **facts)])
         self.assertEqual(results.merge([file_of({}), file_of({}, peers={"cuDNN": "9"})])["peers"],
