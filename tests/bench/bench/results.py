@@ -181,7 +181,8 @@ def merge(parts):
                 remove_family(merged, family)
                 known = None
             if known:
-                facts = dict(facts, date=max(known["date"], facts["date"]), kernels={**known["kernels"], **facts["kernels"]},
+                facts = dict(facts, date=max(known["date"], facts["date"]),
+                             kernels={**known["kernels"], **facts["kernels"]},
                              seeds=sorted({*known["seeds"], *facts["seeds"]}))
             merged["families"][family] = facts
         merged["rows"].update(part["rows"])

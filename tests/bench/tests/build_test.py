@@ -35,7 +35,8 @@ class Peers(unittest.TestCase):
     def test_the_sources_of_the_kernels_of_a_case(self):
         library = types.SimpleNamespace(kernel=str.upper, sources={"a_half": "a", "b_half": "b", "c_half": "c"})
         build = self.module.Build(library, None, 1)
-        self.assertEqual([build.kernel(name) for name in ("a_half", "b_half", "a_half")], ["A_HALF", "B_HALF", "A_HALF"])
+        names = ("a_half", "b_half", "a_half")
+        self.assertEqual([build.kernel(name) for name in names], ["A_HALF", "B_HALF", "A_HALF"])
         self.assertEqual(build.sources, {"a", "b"})
 
     def test_all_peers_are_measured(self):

@@ -83,7 +83,8 @@ class Merge(Main):
     def test_a_family_with_other_kernels_is_replaced(self):
         out = self.folder / "all.json"
         new = file_of({"a/1": measured(2.0)}, digest="456")
-        parts = [self.file({"a/1": measured(1.0), "a/2": measured(1.0)}), self.file({"a/1": measured(2.0)}, digest="456")]
+        parts = [self.file({"a/1": measured(1.0), "a/2": measured(1.0)}),
+                 self.file({"a/1": measured(2.0)}, digest="456")]
         self.assertEqual(self.run_main("merge", *parts, "--out", out), (0, "", ""))
         self.assertEqual(results.read(out), new)
 
